@@ -1,0 +1,81 @@
+"""What a simulation's state says about physics: energy, momentum, volume, stretch; in float64 on the host."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from pliant.model.model import Model
+from pliant.model.tets import signed_volumes
+
+
+@dataclasses.dataclass(frozen=True)
+class Diagnostics:
+    """One moment of a simulation.
+
+    Attributes:
+        kinetic, elastic, potential: energies [J]; potential is that of gravity.
+        momentum: linear [kg m/s] (3,).
+        angular_momentum: about the world's origin [kg m^2/s] (3,).
+        mass_centre: [m] (3,).
+        volume_ratio: volume of all tets over that at rest; 1 if there are none.
+        body_volume_ratio: the same for each body.
+        max_stretch: longest spring over its rest length; 1 if there are none.
+        min_stretch: shortest.
+        mean_stretch: mean of |length / rest length - 1|.
+        inverted: number of tets turned inside out.
+        max_speed: [m/s].
+        finite: whether all numbers are.
+    """
+
+    kinetic: float
+    elastic: float
+    potential: float
+    momentum: np.ndarray
+    angular_momentum: np.ndarray
+    mass_centre: np.ndarray
+    volume_ratio: float
+    body_volume_ratio: list[float]
+    max_stretch: float
+    min_stretch: float
+    mean_stretch: float
+    inverted: int
+    max_speed: float
+    finite: bool
+
+    @property
+    def energy(self) -> float:
+        """Kinetic, elastic and potential energy together [J]."""
+        return self.kinetic + self.elastic + self.potential
+
+
+def measure(model: Model, x: np.ndarray, v: np.ndarray, gravity: np.ndarray, elastic: float) -> Diagnostics:
+    """Diagnostics of positions x [m] and velocities v [m/s], both (n, 3) float64."""
+    mass = model.particles.mass[:, None]
+    stretch = np.ones(1)
+    if model.springs.count:
+        pairs = model.springs.pairs
+        stretch = np.linalg.norm(x[pairs[:, 1]] - x[pairs[:, 0]], axis=1) / model.springs.rest_length
+    volumes = signed_volumes(x, model.tets.corners)
+    rest = model.tets.rest_volume
+    ratios = [
+        float(volumes[slice(*b.tets)].sum() / rest[slice(*b.tets)].sum()) if b.tets[1] > b.tets[0] else 1.0
+        for b in model.bodies
+    ]
+    return Diagnostics(
+        kinetic=0.5 * float(np.sum(mass * v * v)),
+        elastic=elastic,
+        potential=-float(np.sum(mass * x * gravity)),
+        momentum=np.sum(mass * v, axis=0),
+        angular_momentum=np.sum(mass * np.cross(x, v), axis=0),
+        mass_centre=np.sum(mass * x, axis=0) / float(mass.sum()),
+        volume_ratio=float(volumes.sum() / rest.sum()) if len(rest) else 1.0,
+        body_volume_ratio=ratios,
+        max_stretch=float(stretch.max()),
+        min_stretch=float(stretch.min()),
+        mean_stretch=float(np.abs(stretch - 1.0).mean()),
+        inverted=int((volumes < 0).sum()),
+        max_speed=float(np.linalg.norm(v, axis=1).max(initial=0.0)),
+        finite=bool(np.isfinite(x).all() and np.isfinite(v).all()),
+    )

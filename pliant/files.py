@@ -1,0 +1,74 @@
+"""Files appear under their name only when they are whole: written beside it, then renamed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from pliant.errors import InputError
+
+
+def cannot_write(path: str | os.PathLike, error: OSError) -> InputError:
+    """The error for a place that cannot be written to, with the system's reason."""
+    return InputError(
+        f"cannot write here ({error.strerror or error})",
+        str(path),
+        "Choose a folder you may write to, on a disk with room left",
+    )
+
+
+def make_parent(path: str | os.PathLike) -> Path:
+    """Make the folder that ``path`` lies in, and check that ``path`` itself is not a folder."""
+    path = Path(path)
+    if path.is_dir():
+        raise InputError("this is a folder, not a file name", str(path), "Give a file name inside it")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    return path
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename inside ``folder`` outlast a power cut, where the system offers it."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+@contextlib.contextmanager
+def replace_path(path: str | os.PathLike) -> Iterator[Path]:
+    """A temporary name beside ``path`` for a writer that wants a name.
+
+    On success what was written there replaces ``path`` at once; on failure it is removed and an old
+    ``path`` stays as it was.
+    """
+    path = make_parent(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        # Made now, so that a place that cannot be written to is found before the work and not after it.
+        open(temporary, "wb").close()
+        yield temporary
+        with open(temporary, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    finally:
+        # Gone already after a rename; anything else is the remains of a failure.
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+@contextlib.contextmanager
+def replace_file(path: str | os.PathLike) -> Iterator[BinaryIO]:
+    """An open binary file that becomes ``path`` on success and vanishes on failure."""
+    with replace_path(path) as temporary, open(temporary, "wb") as file:
+        yield file

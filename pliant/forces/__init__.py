@@ -1,0 +1,1 @@
+"""Forces from outside: each adds to the external force of the particles it acts on."""

@@ -1,0 +1,193 @@
+"""The one way a kernel is launched: at once, recorded for replay, captured, split over CPU threads.
+
+A kernel whose first parameter is called ``start`` can be split: a thread then handles the items
+``start + wp.tid()``. On the CPU Warp runs a launch as one serial loop that releases the interpreter
+lock, so a split launch uses every core; on CUDA ``start`` is zero and the launch is whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import warp as wp
+
+from pliant.errors import InputError
+
+wp.config.log_level = wp.LOG_WARNING
+
+# Items per thread below which a fork and join (about 65 us) costs more than it saves.
+DEFAULT_GRAIN = 8192
+
+
+def pick_device(name: str = "auto") -> str:
+    """Turn ``auto``, ``cpu``, ``cuda`` or ``cuda:N`` into a device that exists here."""
+    _init()
+    cuda = [str(d) for d in wp.get_cuda_devices()]
+    if name == "auto":
+        return cuda[0] if cuda else "cpu"
+    if name == "cuda" and cuda:
+        return cuda[0]
+    if name == "cpu" or name in cuda:
+        return name
+    raise InputError(
+        f"no device called {name!r} on this machine",
+        "device",
+        f"Use one of: auto, {', '.join(['cpu', *cuda])}",
+    )
+
+
+@functools.cache
+def _init() -> None:
+    """Start Warp without its native library's warning that there is no CUDA driver."""
+    saved = os.dup(2)
+    null = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(null, 2)
+        wp.init()
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(null)
+
+
+def thread_count() -> int:
+    """CPU threads that a split launch uses: ``PLIANT_THREADS``, or the cores this process may use."""
+    text = os.environ.get("PLIANT_THREADS", "")
+    if text:
+        if not text.isdigit() or int(text) < 1:
+            raise InputError(f"PLIANT_THREADS is {text!r}", "environment", "Give a whole number of at least 1")
+        return int(text)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
+class _Workers:
+    """Threads that wait for a callable each; the caller's own thread is the first of them."""
+
+    def __init__(self) -> None:
+        self._tasks: list[queue.SimpleQueue] = []
+        self._done: queue.SimpleQueue = queue.SimpleQueue()
+
+    def run(self, parts: Sequence[Callable[[], None]]) -> None:
+        while len(self._tasks) < len(parts) - 1:
+            tasks: queue.SimpleQueue = queue.SimpleQueue()
+            threading.Thread(target=self._work, args=(tasks,), daemon=True, name="pliant-launch").start()
+            self._tasks.append(tasks)
+        for tasks, part in zip(self._tasks, parts[1:], strict=False):
+            tasks.put(part)
+        parts[0]()
+        errors = [self._done.get() for _ in parts[1:]]
+        for error in errors:
+            if error is not None:
+                raise error
+
+    def _work(self, tasks: queue.SimpleQueue) -> None:
+        while True:
+            part = tasks.get()
+            try:
+                part()
+                self._done.put(None)
+            except BaseException as error:
+                self._done.put(error)
+
+
+_workers = _Workers()
+_recording: list[Recording] = []
+
+
+class Recording:
+    """A list of launches on the CPU, replayed in order without Python's per-launch cost."""
+
+    def __init__(self) -> None:
+        self._commands: list[list[Callable[[], None]]] = []
+
+    def add(self, parts: list[Callable[[], None]]) -> None:
+        self._commands.append(parts)
+
+    def replay(self) -> None:
+        for parts in self._commands:
+            if len(parts) == 1:
+                parts[0]()
+            else:
+                _workers.run(parts)
+
+    def __len__(self) -> int:
+        return len(self._commands)
+
+
+@contextlib.contextmanager
+def record() -> Iterator[Recording]:
+    """Collect the launches and copies made inside into a `Recording` instead of running them."""
+    recording = Recording()
+    _recording.append(recording)
+    try:
+        yield recording
+    finally:
+        _recording.pop()
+
+
+def launch(
+    kernel: Any,
+    dim: int | tuple[int, ...],
+    inputs: Sequence[Any],
+    outputs: Sequence[Any] = (),
+    *,
+    device: str,
+    first: int = 0,
+    grain: int = DEFAULT_GRAIN,
+    block_dim: int = 256,
+) -> None:
+    """Launch a kernel over ``dim`` items.
+
+    Args:
+        kernel: a Warp kernel. If its first parameter is ``start``, do not pass it: it is filled in here.
+        dim: number of items; for a splittable kernel one number.
+        inputs: kernel arguments that are read.
+        outputs: kernel arguments that are written.
+        device: where to run.
+        first: where a splittable kernel starts counting its items.
+        grain: the fewest items worth a CPU thread of their own.
+        block_dim: CUDA threads per block.
+    """
+    args = [*inputs, *outputs]
+    splittable = kernel.adj.args[0].label == "start"
+    size = dim if isinstance(dim, int) else 0
+    if size == 0 and isinstance(dim, int):
+        return
+    parts = 1
+    if splittable and device == "cpu":
+        parts = max(1, min(thread_count(), size // max(grain, 1)))
+    if not _recording and parts == 1:
+        wp.launch(kernel, dim, inputs=[first, *args] if splittable else args, device=device, block_dim=block_dim)
+        return
+    bounds = [size * k // parts for k in range(parts + 1)]
+    commands = []
+    for k in range(parts):
+        part_dim = bounds[k + 1] - bounds[k] if splittable else dim
+        part_args = [first + bounds[k], *args] if splittable else args
+        commands.append(
+            wp.launch(kernel, part_dim, inputs=part_args, device=device, block_dim=block_dim, record_cmd=True).launch
+        )
+    if _recording:
+        _recording[-1].add(commands)
+    else:
+        _workers.run(commands)
+
+
+def copy(target: wp.array, source: wp.array) -> None:
+    """Copy an array on its device; recorded and captured like a launch."""
+    if _recording:
+        _recording[-1].add([lambda: wp.copy(target, source)])
+    else:
+        wp.copy(target, source)
+
+
+def load_modules(*modules: Any, device: str) -> None:
+    """Compile and load kernel modules now, before any thread or capture needs them."""
+    for module in modules:
+        wp.load_module(module, device=device)

@@ -1,0 +1,113 @@
+"""One material in SI units, and what each method makes of it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from pliant.errors import InputError
+from pliant.settings import Described, setting
+
+
+@dataclasses.dataclass(frozen=True)
+class Material(Described):
+    """What a body is made of. The same values mean the same stuff at every resolution and time step."""
+
+    density: float = setting(1000.0, "mass per volume", unit="kg/m^3", above=0.0, high=1e6)
+    young: float = setting(1e5, "Young's modulus: stress per strain in a pull", unit="Pa", above=0.0, high=1e13)
+    poisson: float = setting(0.35, "Poisson's ratio: how much a pulled body narrows", low=0.0, high=0.495)
+    damping: float = setting(
+        0.002,
+        "stiffness-proportional damping: stress per strain rate, over Young's modulus",
+        unit="s",
+        low=0.0,
+        high=10.0,
+    )
+    drag: float = setting(0.0, "air drag: deceleration per speed", unit="1/s", low=0.0, high=1e4)
+    friction: float = setting(0.6, "Coulomb friction coefficient", low=0.0, high=100.0)
+    restitution: float = setting(
+        0.0, "share of the approach speed a surface point keeps when it bounces", low=0.0, high=1.0
+    )
+    thickness: float = setting(0.001, "thickness, where the body is a sheet", unit="m", above=0.0, high=100.0)
+
+    @property
+    def shear_modulus(self) -> float:
+        """Resistance to a change of shape [Pa]."""
+        return self.young / (2.0 * (1.0 + self.poisson))
+
+    @property
+    def bulk_modulus(self) -> float:
+        """Resistance to a change of volume [Pa]."""
+        return self.young / (3.0 * (1.0 - 2.0 * self.poisson))
+
+
+PRESETS: dict[str, Material] = {
+    "rubber": Material(density=1100.0, young=5e5, poisson=0.45, damping=0.001, friction=0.9, restitution=0.2),
+    "soft_rubber": Material(density=1000.0, young=8e4, poisson=0.42, damping=0.0015, friction=0.8, restitution=0.1),
+    "jelly": Material(density=1000.0, young=1.2e4, poisson=0.45, damping=0.003, friction=0.3),
+    "foam": Material(density=60.0, young=3e4, poisson=0.25, damping=0.006, friction=0.6),
+    "flesh": Material(density=1050.0, young=3e4, poisson=0.45, damping=0.008, friction=0.5),
+    "cork": Material(density=240.0, young=2e6, poisson=0.25, damping=0.0005, friction=0.5, restitution=0.1),
+}
+
+
+def as_material(value: Material | str, where: str = "material") -> Material:
+    """A material from a `Material` or the name of a preset."""
+    if isinstance(value, Material):
+        return value
+    if isinstance(value, str) and value in PRESETS:
+        return PRESETS[value]
+    raise InputError(f"no material {value!r}", where, f"Give a Material, or one of: {', '.join(PRESETS)}")
+
+
+@dataclasses.dataclass(frozen=True)
+class RawConstants(Described):
+    """Spring and volume constants given directly, as in the literature; they change with the mesh."""
+
+    spring: float = setting(50.0, "spring constant of every edge", unit="N/m", low=0.0, high=1e12)
+    spring_damping: float = setting(0.001, "damping constant of every edge", unit="N s/m", low=0.0, high=1e9)
+    volume: float = setting(25.0, "volume constant; its unit depends on the form", low=0.0, high=1e18)
+    volume_damping: float = setting(0.01, "damping constant of the volume force", low=0.0, high=1e9)
+    volume_form: str = setting(
+        "absolute",
+        "'relative': energy k/2 ((V-V0)/V0)^2 with k in J; 'absolute': force k (V-V0) (2 x face area) with k in N/m^5",
+        choices=("relative", "absolute"),
+    )
+    mass: float | None = setting(None, "total mass of the body, instead of density", unit="kg", above=0.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class SpringConstants:
+    """A material as the mass-spring method uses it.
+
+    Attributes:
+        spring_modulus: E' in k = E' * (volume around the edge) / L^2 [Pa].
+        volume_modulus: bulk modulus left to the volume energy [Pa].
+        area_modulus: area modulus times thickness of a sheet [N/m].
+    """
+
+    spring_modulus: float
+    volume_modulus: float
+    area_modulus: float
+
+
+def spring_constants(material: Material) -> tuple[SpringConstants, str]:
+    """Springs and volume energy that together have the material's shear and bulk modulus.
+
+    Springs with k = E' V_e / L^2 on an isotropic mesh have the Lame moduli lambda = mu = 0.4 E' (average of
+    n n n n over directions), so E' = mu / 0.4, and the volume energy carries what the springs lack of the bulk
+    modulus. Central springs alone have Poisson's ratio 1/4: a smaller one cannot be reached, and is reported.
+
+    Returns:
+        The constants, and a note for the user, empty if nothing is to be said.
+    """
+    spring_modulus = material.shear_modulus / 0.4
+    missing = material.bulk_modulus - spring_modulus * 2.0 / 3.0
+    note = ""
+    if missing < 0.0:
+        note = (
+            f"Poisson's ratio {material.poisson:g} is below 1/4, which springs cannot have: "
+            "the mass-spring method takes 1/4 and keeps Young's modulus."
+        )
+        spring_modulus, missing = material.young, 0.0
+    area_modulus = material.young * material.thickness / (2.0 * (1.0 - material.poisson))
+    return SpringConstants(spring_modulus, missing, area_modulus), note

@@ -1,0 +1,81 @@
+"""The particles of all bodies: mass, rest position, body, surface properties."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from pliant.errors import InputError
+
+
+@dataclasses.dataclass
+class Particles:
+    """Particle-sized arrays.
+
+    Attributes:
+        rest: rest positions in the world at build [m] (n, 3) float64.
+        velocity: velocities at build [m/s] (n, 3) float64.
+        mass: [kg] (n,) float64.
+        body: body number (n,) int32.
+    """
+
+    rest: np.ndarray
+    velocity: np.ndarray
+    mass: np.ndarray
+    body: np.ndarray
+
+    @property
+    def count(self) -> int:
+        return len(self.mass)
+
+    @staticmethod
+    def concat(groups: Sequence[Particles]) -> Particles:
+        """One group after the other; the body number is the group's number."""
+        return Particles(
+            np.concatenate([g.rest for g in groups]),
+            np.concatenate([g.velocity for g in groups]),
+            np.concatenate([g.mass for g in groups]),
+            np.concatenate([np.full(g.count, b, np.int32) for b, g in enumerate(groups)]),
+        )
+
+    def check(self, where: str = "particles") -> None:
+        for name, array in (("position", self.rest), ("velocity", self.velocity), ("mass", self.mass)):
+            bad = ~np.isfinite(array.reshape(self.count, -1)).all(axis=1)
+            if bad.any():
+                i = int(np.argmax(bad))
+                raise InputError(f"the {name} of particle {i} is {array[i]}", where, "Give finite numbers")
+        if (self.mass <= 0).any():
+            i = int(np.argmax(self.mass <= 0))
+            raise InputError(
+                f"particle {i} has the mass {self.mass[i]:g} kg",
+                where,
+                "Every particle needs a positive mass: check that it belongs to an element, or pin it instead",
+            )
+
+
+def lumped_mass(elements: np.ndarray, element_mass: np.ndarray, count: int) -> np.ndarray:
+    """Each element's mass in equal shares to its corners [kg] (count,)."""
+    share = element_mass / elements.shape[1]
+    mass = np.zeros(count)
+    for corner in range(elements.shape[1]):
+        mass += np.bincount(elements[:, corner], share, count)
+    return mass
+
+
+def average_volume_mass(tets: np.ndarray, volumes: np.ndarray, total: float, count: int) -> np.ndarray:
+    """The total mass shared out by the mean volume of the tets around each particle (Lesmes 3.13) [kg] (count,)."""
+    around = np.zeros(count)
+    number = np.zeros(count)
+    for corner in range(4):
+        around += np.bincount(tets[:, corner], volumes, count)
+        number += np.bincount(tets[:, corner], minlength=count)
+    mean = around / np.maximum(number, 1)
+    return mean / mean.sum() * total
+
+
+def truncate_inverse_mass(mass: np.ndarray, largest_inverse: float) -> tuple[np.ndarray, int]:
+    """Raise masses whose inverse exceeds a limit (Lesmes table 5.2); also how many there were."""
+    over = 1.0 / mass > largest_inverse
+    return np.where(over, 1.0 / largest_inverse, mass), int(over.sum())

@@ -1,0 +1,30 @@
+"""What changes while a simulation runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import warp as wp
+
+
+class State:
+    """Particle-sized device arrays, updated in place.
+
+    Attributes:
+        x, v: positions [m] and velocities [m/s] at the start of the substep.
+        x_next, v_next: where the solvers' predictions go.
+        f_ext: external force [N] of the forces that act on single particles (a pull, wind).
+        inv_mass: inverse masses [1/kg]; zero where a particle is pinned.
+    """
+
+    def __init__(self, x: np.ndarray, v: np.ndarray, mass: np.ndarray, device: str):
+        self.count = len(mass)
+        self.x = wp.array(x.astype(np.float32), dtype=wp.vec3, device=device)
+        self.v = wp.array(v.astype(np.float32), dtype=wp.vec3, device=device)
+        self.x_next = wp.clone(self.x)
+        self.v_next = wp.clone(self.v)
+        self.f_ext = wp.zeros(self.count, dtype=wp.vec3, device=device)
+        self.inv_mass = wp.array((1.0 / mass).astype(np.float32), dtype=float, device=device)
+
+    def checkpointed(self) -> dict[str, wp.array]:
+        """The arrays that a checkpoint must hold; the others are written before they are read."""
+        return {"x": self.x, "v": self.v, "inv_mass": self.inv_mass}

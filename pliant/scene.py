@@ -1,0 +1,372 @@
+"""A scene: bodies, colliders, pins and settings; `build()` turns it into a running simulation."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pliant.collide.pipeline import Pipeline
+from pliant.collide.shapes.plane import Plane, PlaneSurface
+from pliant.errors import InputError
+from pliant.launch import pick_device
+from pliant.materials import Material, RawConstants, as_material
+from pliant.mesh.order import bisect_order
+from pliant.mesh.surface import SurfaceMesh
+from pliant.mesh.tets import TetMesh
+from pliant.model.model import Body, Elements, Model
+from pliant.model.particles import Particles
+from pliant.model.springs import Springs
+from pliant.model.state import State
+from pliant.model.tets import Tets
+from pliant.model.triangles import Triangles
+from pliant.pins import PinPath
+from pliant.settings import Described, setting
+from pliant.simulation import Simulation
+from pliant.solvers import solver_class
+from pliant.solvers.protocol import BodySpec, World
+from pliant.vectors import as_positive, as_vector
+
+# Particles in a spatial block: what a CUDA block owns, and the grain of the order in memory.
+BLOCK = 64
+# The step that is used by default, over the largest that is stable at rest: a compressed body is stiffer.
+SAFETY = 0.7
+MOST_SUBSTEPS = 100_000
+COLORS = (
+    (0.85, 0.34, 0.24),
+    (0.23, 0.52, 0.78),
+    (0.93, 0.69, 0.22),
+    (0.36, 0.66, 0.42),
+    (0.58, 0.42, 0.74),
+    (0.83, 0.48, 0.62),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class SceneSettings(Described):
+    """What holds for a whole scene."""
+
+    frame_dt: float = setting(1.0 / 60.0, "duration of a frame", unit="s", above=0.0, high=10.0)
+    substeps: int | None = setting(
+        None, "steps per frame; chosen from the stable step if not given", low=1, high=MOST_SUBSTEPS
+    )
+    stretch_limit: float = setting(
+        20.0, "a spring longer than this times its rest length counts as a blow-up", above=1.0
+    )
+
+
+@dataclasses.dataclass
+class _BodyEntry:
+    mesh: TetMesh | SurfaceMesh
+    spec: BodySpec
+    method: str
+    name: str
+    velocity: np.ndarray
+    angular_velocity: np.ndarray
+    color: tuple[float, float, float]
+    pins: list[tuple[np.ndarray, PinPath | None]] = dataclasses.field(default_factory=list)
+
+
+class Scene:
+    """Bodies and what surrounds them.
+
+    Args:
+        gravity: [m/s^2].
+        settings: see `SceneSettings`; single ones may be given as keywords.
+        name: for messages and files.
+    """
+
+    def __init__(self, gravity: Sequence[float] = (0.0, -9.81, 0.0), name: str = "scene", **settings: Any):
+        self.name = name
+        self.gravity = as_vector(gravity, "scene.gravity")
+        known = {f.name for f in dataclasses.fields(SceneSettings)}
+        for key in settings:
+            if key not in known:
+                raise InputError(f"no setting {key!r}", "scene", f"The settings are: {', '.join(sorted(known))}")
+        self.settings = SceneSettings(**settings)
+        self.bodies: list[_BodyEntry] = []
+        self.colliders: list[Plane] = []
+        self.solver_settings: dict[str, dict[str, Any]] = {}
+
+    def add_body(
+        self,
+        mesh: TetMesh | SurfaceMesh,
+        material: Material | str = "soft_rubber",
+        *,
+        method: str = "mass_spring",
+        name: str | None = None,
+        position: Sequence[float] = (0.0, 0.0, 0.0),
+        rotation: Sequence[float] = (0.0, 0.0, 0.0),
+        velocity: Sequence[float] = (0.0, 0.0, 0.0),
+        angular_velocity: Sequence[float] = (0.0, 0.0, 0.0),
+        color: Sequence[float] | None = None,
+        raw: RawConstants | None = None,
+        mass_distribution: str = "lumped",
+        largest_inverse_mass: float | None = None,
+    ) -> str:
+        """Add a body and return its name.
+
+        Args:
+            mesh: a `TetMesh` (a solid) or a `SurfaceMesh` (a sheet).
+            material: a `Material` or the name of a preset.
+            method: how it is simulated.
+            name: must be new; numbered if not given.
+            position: where the mesh's origin goes [m].
+            rotation: axis times angle in degrees, about the mesh's origin.
+            velocity: [m/s]. angular_velocity: about the body's centre of mass [rad/s].
+            color: red, green, blue from 0 to 1.
+            raw: spring constants given directly instead of the material's stiffness.
+            mass_distribution: 'lumped' (a quarter of each tet's mass to its corners) or 'average_volume' (Lesmes 3.13).
+            largest_inverse_mass: inverse masses above this [1/kg] are cut to it, and reported.
+        """
+        name = name or f"body{len(self.bodies)}"
+        where = f"body '{name}'"
+        if any(b.name == name for b in self.bodies):
+            raise InputError("the name is taken", where, "Give every body a name of its own")
+        if not isinstance(mesh, (TetMesh, SurfaceMesh)):
+            raise InputError(f"{type(mesh).__name__} is not a mesh", where, "Give a TetMesh or a SurfaceMesh")
+        solver_class(method, f"{where}.method")
+        if mass_distribution not in ("lumped", "average_volume"):
+            raise InputError(
+                f"{mass_distribution!r} is not known", f"{where}.mass_distribution", "Use 'lumped' or 'average_volume'"
+            )
+        if largest_inverse_mass is not None:
+            largest_inverse_mass = as_positive(largest_inverse_mass, f"{where}.largest_inverse_mass", "1/kg")
+        mesh.check(where)
+        turn = np.array(as_vector(rotation, f"{where}.rotation"))
+        degrees = float(np.linalg.norm(turn))
+        if degrees > 0:
+            mesh = mesh.rotated(turn / degrees, math.radians(degrees))
+        mesh = mesh.translated(as_vector(position, f"{where}.position"))
+        shade = COLORS[len(self.bodies) % len(COLORS)] if color is None else as_vector(color, f"{where}.color")
+        if min(shade) < 0 or max(shade) > 1:
+            raise InputError(f"{list(shade)} is not a colour", f"{where}.color", "Give red, green and blue from 0 to 1")
+        spec = BodySpec(mesh, as_material(material, f"{where}.material"), raw, mass_distribution, largest_inverse_mass)
+        entry = _BodyEntry(
+            mesh,
+            spec,
+            method,
+            name,
+            np.array(as_vector(velocity, f"{where}.velocity")),
+            np.array(as_vector(angular_velocity, f"{where}.angular_velocity")),
+            shade,
+        )
+        self.bodies.append(entry)
+        return name
+
+    def add_plane(
+        self,
+        point: Sequence[float] = (0.0, 0.0, 0.0),
+        normal: Sequence[float] = (0.0, 1.0, 0.0),
+        *,
+        friction: float = 0.6,
+        restitution: float = 0.0,
+        velocity: Sequence[float] = (0.0, 0.0, 0.0),
+        name: str | None = None,
+    ) -> None:
+        """Add a plane; without arguments it is a floor at height zero."""
+        self.colliders.append(
+            Plane(
+                tuple(point),
+                tuple(normal),
+                tuple(velocity),
+                PlaneSurface(friction, restitution),
+                name or f"plane{len(self.colliders)}",
+            )  # type: ignore[arg-type]
+        )
+
+    def pin(
+        self,
+        body: str,
+        where: Callable[[np.ndarray], np.ndarray] | Sequence[int] | np.ndarray,
+        path: Sequence[Sequence[Any]] | None = None,
+    ) -> int:
+        """Hold vertices of a body; returns how many.
+
+        Args:
+            body: its name.
+            where: vertex numbers, or a function from rest positions (n, 3) in the world to a mask (n,).
+            path: keys ``(time [s], offset [m])`` along which the pinned vertices are led.
+        """
+        entry = next((b for b in self.bodies if b.name == body), None)
+        if entry is None:
+            raise InputError(f"no body {body!r}", "pin", f"The bodies are: {', '.join(b.name for b in self.bodies)}")
+        vertices = entry.mesh.vertices
+        chosen = np.asarray(where(vertices) if callable(where) else where)
+        index = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
+        if index.size == 0 or index.min() < 0 or index.max() >= len(vertices):
+            raise InputError(
+                "no vertex is chosen, or one that does not exist",
+                f"pin of body '{body}'",
+                f"The body has {len(vertices)} vertices between {vertices.min(axis=0).tolist()} and {vertices.max(axis=0).tolist()} m",
+            )
+        entry.pins.append((index, PinPath.make(path, f"pin of body '{body}'") if path is not None else None))
+        return int(index.size)
+
+    def configure(self, method: str, **settings: Any) -> None:
+        """Set settings of a method, such as ``configure("mass_spring", integrator="verlet")``."""
+        cls = solver_class(method)
+        known = {f.name for f in dataclasses.fields(cls.Settings)}
+        for key in settings:
+            if key not in known:
+                raise InputError(
+                    f"no setting {key!r}", f"solver '{method}'", f"The settings are: {', '.join(sorted(known))}"
+                )
+        merged = {**self.solver_settings.get(method, {}), **settings}
+        cls.Settings(**merged)
+        self.solver_settings[method] = merged
+
+    def build(self, device: str = "auto") -> Simulation:
+        """Turn the scene into a simulation on a device."""
+        if not self.bodies:
+            raise InputError(
+                "the scene has no bodies",
+                f"scene '{self.name}'",
+                "Add one with add_body, or a [[body]] table in the file",
+            )
+        device = pick_device(device)
+        # bodies of one method stand together, so that each solver owns one run of particles
+        entries = sorted(self.bodies, key=lambda b: b.method)
+        model = _assemble(entries)
+        model.check()
+        state = State(model.particles.rest, model.particles.velocity, model.particles.mass, device)
+        pipeline = Pipeline(self.colliders, state.count, device)
+        world = World(self.gravity, pipeline.planes, len(self.colliders))
+        methods = list(dict.fromkeys(b.method for b in entries))
+        solvers = []
+        for method in methods:
+            cls = solver_class(method)
+            solvers.append(cls(model, state, world, cls.Settings(**self.solver_settings.get(method, {})), device))
+        sim = Simulation(
+            model, state, world, pipeline, solvers, self.settings.frame_dt, 1, self.settings.stretch_limit, device
+        )
+        sim.notes += model.notes
+        for entry, body in zip(entries, model.bodies, strict=True):
+            for index, path in entry.pins:
+                particles = body.particle_of[index]
+                sim.pins.add(particles, model.particles.rest[particles], path, state)
+        self._choose_step(sim)
+        self._warn_about_start(sim)
+        return sim
+
+    def _choose_step(self, sim: Simulation) -> None:
+        """Substeps from the stable step, or a warning if the ones asked for are too few."""
+        sim.stable_dt = min(solver.stable_step(sim.state) for solver in sim.solvers)
+        frame_dt = self.settings.frame_dt
+        asked = self.settings.substeps
+        if asked is not None:
+            sim.substeps = asked
+            if sim.dt > sim.stable_dt:
+                _note(
+                    sim,
+                    f"The step of {sim.dt:.3g} s is larger than the {sim.stable_dt:.3g} s estimated to be stable; "
+                    f"expect a blow-up. Leave 'substeps' out, or use at least {math.ceil(frame_dt / (SAFETY * sim.stable_dt))}.",
+                )
+            return
+        if math.isinf(sim.stable_dt):
+            sim.substeps = 2
+            return
+        needed = math.ceil(frame_dt / (SAFETY * max(sim.stable_dt, 1e-30)))
+        if sim.stable_dt <= 0 or needed > MOST_SUBSTEPS:
+            raise InputError(
+                f"the stable step is {sim.stable_dt:.3g} s, so a frame would take {needed} substeps",
+                f"scene '{self.name}'",
+                "Use a softer material, a coarser or better mesh, a largest_inverse_mass, damping, or the implicit integrator",
+            )
+        sim.substeps = max(1, needed)
+
+    def _warn_about_start(self, sim: Simulation) -> None:
+        for body in sim.model.bodies:
+            points = sim.model.particles.rest[slice(*body.particles)]
+            for plane in self.colliders:
+                depth = -float(plane.distance(points).min())
+                if depth > 1e-6:
+                    _note(
+                        sim,
+                        f"Body '{body.name}' starts {depth:.3g} m inside '{plane.name}' and will be put back on its surface.",
+                    )
+
+
+def _note(sim: Simulation, text: str) -> None:
+    sim.notes.append(text)
+    warnings.warn(text, stacklevel=4)
+
+
+def _assemble(entries: list[_BodyEntry]) -> Model:
+    """All bodies' particles and elements in one set of arrays, ordered for memory locality."""
+    parts: list[tuple[_BodyEntry, np.ndarray, np.ndarray, Elements, np.ndarray]] = []
+    for entry in entries:
+        order, starts = _spatial_order(entry.mesh)
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        mesh = _reordered(entry.mesh, order, rank)
+        elements = solver_class(entry.method).elements(dataclasses.replace(entry.spec, mesh=mesh))
+        surface = mesh.surface() if isinstance(mesh, TetMesh) else mesh.triangles
+        parts.append((entry, rank, starts, elements, surface))
+    sizes = [len(p[1]) for p in parts]
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).tolist()
+    groups = []
+    for entry, rank, _, elements, _ in parts:
+        inverse = np.argsort(rank)
+        x = entry.mesh.vertices[inverse]
+        mass = elements.mass
+        centre = np.average(x, axis=0, weights=mass)
+        v = entry.velocity + np.cross(entry.angular_velocity, x - centre)
+        groups.append(Particles(x, v, mass, np.zeros(len(mass), np.int32)))
+    counts = {
+        kind: np.concatenate([[0], np.cumsum([getattr(p[3], kind).count for p in parts])]).tolist()
+        for kind in ("springs", "triangles", "tets")
+    }
+    bodies = []
+    for b, (entry, rank, starts, elements, surface) in enumerate(parts):
+        stiffness = elements.springs.stiffness
+        bodies.append(
+            Body(
+                name=entry.name,
+                method=entry.method,
+                material=entry.spec.material,
+                raw=entry.spec.raw,
+                color=entry.color,
+                particles=(offsets[b], offsets[b + 1]),
+                springs=(counts["springs"][b], counts["springs"][b + 1]),
+                triangles=(counts["triangles"][b], counts["triangles"][b + 1]),
+                tets=(counts["tets"][b], counts["tets"][b + 1]),
+                rank=rank,
+                blocks=starts + offsets[b],
+                surface=surface + offsets[b],
+                options={"typical_stiffness": float(np.median(stiffness)) if len(stiffness) else 0.0},
+            )
+        )
+    return Model(
+        bodies,
+        Particles.concat(groups),
+        Springs.concat([p[3].springs for p in parts], offsets[:-1]),
+        Triangles.concat([p[3].triangles for p in parts], offsets[:-1]),
+        Tets.concat([p[3].tets for p in parts], offsets[:-1]),
+        [f"Body '{p[0].name}': {note}" for p in parts for note in p[3].notes],
+    )
+
+
+def _spatial_order(mesh: TetMesh | SurfaceMesh) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices by spatial block and, within a block, by the number of elements around them."""
+    order, starts = bisect_order(mesh.vertices, BLOCK)
+    elements = mesh.tets if isinstance(mesh, TetMesh) else mesh.triangles
+    valence = np.bincount(elements.reshape(-1), minlength=len(order))
+    block = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    within = np.lexsort((np.arange(len(order)), -valence[order], block))
+    return order[within], starts
+
+
+def _reordered(mesh: TetMesh | SurfaceMesh, order: np.ndarray, rank: np.ndarray) -> TetMesh | SurfaceMesh:
+    """The mesh with its vertices in the new order, and its elements sorted by their first vertex."""
+    if isinstance(mesh, TetMesh):
+        tets = rank[mesh.tets]
+        tets = tets[np.argsort(tets.min(axis=1), kind="stable")]
+        return TetMesh(mesh.vertices[order], tets, mesh.name)
+    triangles = rank[mesh.triangles]
+    triangles = triangles[np.argsort(triangles.min(axis=1), kind="stable")]
+    return SurfaceMesh(mesh.vertices[order], triangles, mesh.name)

@@ -1,0 +1,382 @@
+"""A running simulation: owns the state, runs the stages in their fixed order, captures them, watches for blow-ups."""
+
+from __future__ import annotations
+
+import math
+import time as clock
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from pliant.collide.contacts import ContactList, Contacts
+from pliant.collide.pipeline import Pipeline
+from pliant.diagnostics import Diagnostics, measure
+from pliant.errors import BlowUpError, InputError
+from pliant.forces.pull import Pulls
+from pliant.guard import Guard, GuardReport
+from pliant.launch import Recording, copy, record
+from pliant.model.model import Body, Model
+from pliant.model.state import State
+from pliant.pins import PinPath, Pins
+from pliant.solvers.protocol import Solver, World
+from pliant.vectors import as_positive, as_vector
+
+
+class Simulation:
+    """Made by `Scene.build`. Call `frame()` to advance by one frame.
+
+    Attributes:
+        model: what is simulated.
+        state: positions and velocities on the device, in the model's order; use `positions()` for yours.
+        frame_dt: duration of a frame [s].
+        substeps: steps per frame.
+        frame_number: frames done.
+        notes: what the user should know about how the scene was built.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        state: State,
+        world: World,
+        pipeline: Pipeline,
+        solvers: Sequence[Solver],
+        frame_dt: float,
+        substeps: int,
+        stretch_limit: float,
+        device: str,
+    ):
+        self.model = model
+        self.state = state
+        self.world = world
+        self.pipeline = pipeline
+        self.solvers = list(solvers)
+        self.device = device
+        self.frame_dt = frame_dt
+        self.substeps = substeps
+        self.frame_number = 0
+        self.notes: list[str] = []
+        self.contacts = Contacts(state.count, pipeline.slots, device)
+        self.pins = Pins(model.particles.mass, device)
+        self.pulls = Pulls(device)
+        self.guard = Guard(model, device, stretch_limit)
+        self.stable_dt = math.inf
+        self._programs: dict[Any, Recording | wp.Graph] = {}
+        self._good = {name: wp.clone(array) for name, array in self.arrays().items()}
+
+    # ---- advancing ----------------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+        return self.frame_number * self.frame_dt
+
+    @property
+    def dt(self) -> float:
+        """Time step [s]."""
+        return self.frame_dt / self.substeps
+
+    def frame(self, count: int = 1, *, check: bool = True) -> None:
+        """Advance by `count` frames.
+
+        Args:
+            count: number of frames.
+            check: look for a blow-up after each frame; on CUDA this waits for the frame to finish.
+
+        Raises:
+            BlowUpError: a value is not finite or absurd; the state is put back to the last good frame.
+        """
+        for _ in range(count):
+            self.pins.aim(self.time + self.frame_dt)
+            program = self._program()
+            if isinstance(program, Recording):
+                program.replay()
+            else:
+                wp.capture_launch(program)
+            self.frame_number += 1
+            if check:
+                report = self.guard.read()
+                if report.bad:
+                    self._explain_blow_up()
+
+    def _program(self) -> Recording | wp.Graph:
+        """The frame as one recording or one CUDA graph; made again when what takes part in it changes."""
+        key = (self.pulls.active, self.pins.count, id(self.pins.particle), self.substeps, self.frame_dt)
+        if key not in self._programs:
+            if len(self._programs) > 8:
+                self._programs.clear()
+            if self.device == "cpu":
+                with record() as recording:
+                    self._issue_frame()
+                self._programs[key] = recording
+            else:
+                self._load_kernels()
+                with wp.ScopedCapture(device=self.device) as capture:
+                    self._issue_frame()
+                self._programs[key] = capture.graph
+        return self._programs[key]
+
+    def _load_kernels(self) -> None:
+        """Run a frame eagerly and undo it, so that every kernel is compiled and loaded before the capture."""
+        saved = {name: wp.clone(array) for name, array in self.arrays().items()}
+        self._issue_frame(substeps=min(self.substeps, 2))
+        for name, array in self.arrays().items():
+            wp.copy(array, saved[name])
+
+    def can_fuse(self) -> bool:
+        """Whether a substep is a single launch: one method, no pulls, and the method knows how."""
+        return len(self.solvers) == 1 and self.solvers[0].can_fuse() and not self.pulls.active
+
+    def _issue_frame(self, substeps: int | None = None) -> None:
+        """Launch everything a frame consists of, in order. Nothing here allocates or reads back."""
+        for name, array in self.arrays().items():
+            copy(self._good[name], array)
+        self.pins.lead(self.state, self.frame_dt)
+        self.world.has_f_ext = self.pulls.active
+        count = self.substeps if substeps is None else substeps
+        if self.can_fuse():
+            self.solvers[0].fused(self.state, self.dt, count)
+            self.pipeline.detect(self.state.x, self.contacts, margin=1e-6)
+        else:
+            for _ in range(count):
+                self._issue_substep()
+        self.guard.look(self.state)
+
+    def _issue_substep(self) -> None:
+        if self.pulls.active:
+            self.pulls.apply(self.state)
+        for solver in self.solvers:
+            solver.predict(self.state, self.dt)
+        self.pipeline.detect(self.state.x_next, self.contacts)
+        for solver in self.solvers:
+            solver.resolve(self.state, self.contacts, self.dt)
+
+    def stage_times(self, frames: int = 2) -> dict[str, float]:
+        """Time of each stage per frame [ms], measured stage by stage outside the capture; the state is put back."""
+        saved = {name: wp.clone(array) for name, array in self.arrays().items()}
+        times: dict[str, float] = {}
+
+        def timed(name: str, action: Any) -> None:
+            wp.synchronize_device(self.device)
+            begin = clock.perf_counter()
+            action()
+            wp.synchronize_device(self.device)
+            times[name] = times.get(name, 0.0) + (clock.perf_counter() - begin) * 1e3 / frames
+
+        for _ in range(frames):
+            timed("pins", lambda: self.pins.lead(self.state, self.frame_dt))
+            if self.can_fuse():
+                timed("fused step", lambda: self.solvers[0].fused(self.state, self.dt, self.substeps))
+                timed("detect", lambda: self.pipeline.detect(self.state.x, self.contacts, margin=1e-6))
+            else:
+                for _ in range(self.substeps):
+                    if self.pulls.active:
+                        timed("forces", lambda: self.pulls.apply(self.state))
+                    for solver in self.solvers:
+                        timed(f"predict {solver.name}", lambda s=solver: s.predict(self.state, self.dt))
+                    timed("detect", lambda: self.pipeline.detect(self.state.x_next, self.contacts))
+                    for solver in self.solvers:
+                        timed(f"resolve {solver.name}", lambda s=solver: s.resolve(self.state, self.contacts, self.dt))
+            timed("guard", lambda: self.guard.look(self.state))
+        for name, array in self.arrays().items():
+            wp.copy(array, saved[name])
+        return times
+
+    # ---- blow-ups -----------------------------------------------------------------------------------------------
+
+    def _explain_blow_up(self) -> None:
+        """Go back to the last good frame, find the substep and the element that went wrong, and say so."""
+        self._restore_good()
+        self.frame_number -= 1
+        self.pins.aim(self.time + self.frame_dt)
+        self.pins.lead(self.state, self.frame_dt)
+        report, substep = self.guard.read(), 0
+        for substep in range(1, self.substeps + 1):
+            self._issue_substep()
+            self.guard.look(self.state)
+            report = self.guard.read()
+            if report.bad:
+                break
+        details = self._blow_up_details(report, substep)
+        self._restore_good()
+        raise BlowUpError(details.pop("message"), details)
+
+    def _restore_good(self) -> None:
+        for name, array in self.arrays().items():
+            wp.copy(array, self._good[name])
+
+    def _blow_up_details(self, report: GuardReport, substep: int) -> dict[str, Any]:
+        if report.particle >= 0:
+            body = self.model.body_of_particle(report.particle)
+            vertex = int(np.flatnonzero(body.particle_of == report.particle)[0])
+            x, v = self.state.x.numpy()[report.particle], self.state.v.numpy()[report.particle]
+            what = f"vertex {vertex} of body '{body.name}' is at {x.tolist()} m with velocity {v.tolist()} m/s"
+            element: dict[str, Any] = {"vertex": vertex}
+        else:
+            body = self.model.body_of_spring(report.spring)
+            ends = self.model.springs.pairs[report.spring]
+            vertices = [int(np.flatnonzero(body.particle_of == e)[0]) for e in ends]
+            what = (
+                f"the spring between vertices {vertices[0]} and {vertices[1]} of body '{body.name}' is "
+                f"{report.stretch:.3g} times its rest length"
+            )
+            element = {"spring": int(report.spring - body.springs[0]), "vertices": vertices, "stretch": report.stretch}
+        limit = self.stable_dt
+        if self.dt > limit:
+            remedy = (
+                f"The step of {self.dt:.3g} s is larger than the {limit:.3g} s that are stable: use at least "
+                f"{math.ceil(self.frame_dt / (0.8 * limit))} substeps, or the implicit integrator"
+            )
+        else:
+            remedy = (
+                f"The step of {self.dt:.3g} s is below the {limit:.3g} s that are stable at rest, so the body was driven "
+                "too far: use more substeps, gentler pins and pulls, a stiffer material or a strain limit"
+            )
+        frame = self.frame_number + 1
+        return {
+            "message": f"Blow-up in frame {frame}, substep {substep} of {self.substeps}: {what}. {remedy}. "
+            f"The simulation stands at the last good frame, {self.frame_number}.",
+            "frame": frame,
+            "substep": substep,
+            "body": body.name,
+            "step": self.dt,
+            "stable_step": limit,
+            "last_good_frame": self.frame_number,
+            **element,
+        }
+
+    # ---- looking ------------------------------------------------------------------------------------------------
+
+    def body(self, name: str | int) -> Body:
+        """A body by name or number."""
+        names = [b.name for b in self.model.bodies]
+        if isinstance(name, int) and 0 <= name < len(names):
+            return self.model.bodies[name]
+        if name in names:
+            return self.model.bodies[names.index(str(name))]
+        raise InputError(f"no body {name!r}", "body", f"The bodies are: {', '.join(names)}")
+
+    def positions(self, body: str | int | None = None) -> np.ndarray:
+        """Positions [m] (n, 3) float32, in the order of the mesh that was added; of all bodies if none is named."""
+        return self._in_user_order(self.state.x, body)
+
+    def velocities(self, body: str | int | None = None) -> np.ndarray:
+        """Velocities [m/s] (n, 3) float32, like `positions`."""
+        return self._in_user_order(self.state.v, body)
+
+    def _in_user_order(self, array: wp.array, body: str | int | None) -> np.ndarray:
+        values = array.numpy()
+        bodies = self.model.bodies if body is None else [self.body(body)]
+        return np.concatenate([values[b.particle_of] for b in bodies])
+
+    def diagnostics(self) -> Diagnostics:
+        """Energy, momentum, volume and stretch now."""
+        x, v = self.state.x.numpy().astype(np.float64), self.state.v.numpy().astype(np.float64)
+        for solver in self.solvers:
+            carry = solver.scratch().get("carry")
+            if carry is not None:
+                x = x + carry.numpy()
+        elastic = sum(solver.energy(x) for solver in self.solvers)
+        return measure(self.model, x, v, np.array(self.world.gravity), elastic)
+
+    def contact_list(self) -> ContactList:
+        """The contacts of the last substep."""
+        return self.contacts.read()
+
+    # ---- touching -----------------------------------------------------------------------------------------------
+
+    def _vertex(self, body: str | int, vertices: Any) -> np.ndarray:
+        which = self.body(body)
+        count = len(which.rank)
+        index = np.atleast_1d(np.asarray(vertices))
+        if index.dtype == bool and index.shape == (count,):
+            index = np.flatnonzero(index)
+        if index.size == 0 or index.dtype.kind not in "iu" or index.min() < 0 or index.max() >= count:
+            raise InputError(
+                f"{vertices!r} does not name vertices", f"body '{which.name}'", f"Give numbers from 0 to {count - 1}"
+            )
+        return which.particle_of[index]
+
+    def pin(self, body: str | int, vertices: Any, path: PinPath | None = None) -> None:
+        """Hold vertices where they are now, or lead them along a path."""
+        particles = self._vertex(body, vertices)
+        self.pins.add(particles, self.state.x.numpy()[particles], path, self.state)
+        self.forget_programs()
+
+    def unpin(self, body: str | int, vertices: Any) -> None:
+        """Let pinned vertices go."""
+        self.pins.remove(self._vertex(body, vertices), self.state)
+        self.forget_programs()
+
+    def pull(
+        self,
+        body: str | int,
+        vertex: int,
+        target: Sequence[float],
+        stiffness: float = 100.0,
+        damping: float | None = None,
+    ) -> int:
+        """Pull a vertex towards a point with a spring [N/m]; returns a handle for `move_pull` and `release`.
+
+        The damping [N s/m] defaults to that of a critically damped spring on the vertex's mass.
+        """
+        particle = int(self._vertex(body, vertex)[0])
+        stiffness = as_positive(stiffness, "pull.stiffness", "N/m")
+        mass = float(self.model.particles.mass[particle])
+        if damping is None:
+            damping = 2.0 * math.sqrt(stiffness * mass)
+        slot = self.pulls.free_slot()
+        # an explicit pull has a stable step of its own: weaken it rather than let it explode
+        most = 0.25 * mass / self.dt**2
+        scale = min(1.0, most / stiffness, 0.25 * mass / (self.dt * max(damping, 1e-30)))
+        if scale < 1.0:
+            self.notes.append(
+                f"The pull of {stiffness:g} N/m was weakened to {stiffness * scale:.3g} N/m, which the step allows."
+            )
+        self.pulls.set(slot, particle, as_vector(target, "pull.target"), stiffness * scale, damping * scale)
+        return slot
+
+    def move_pull(self, handle: int, target: Sequence[float]) -> None:
+        """Move the point a pull leads to."""
+        pull = self.pulls.host[handle]
+        if pull.particle < 0:
+            raise InputError(f"pull {handle} is not active", "pull", "Start it with pull()")
+        self.pulls.set(handle, pull.particle, as_vector(target, "pull.target"), pull.stiffness, pull.damping)
+
+    def release(self, handle: int) -> None:
+        """End a pull."""
+        self.pulls.release(handle, self.state)
+
+    def set_state(
+        self, body: str | int, positions: np.ndarray | None = None, velocities: np.ndarray | None = None
+    ) -> None:
+        """Set a body's positions [m] or velocities [m/s] (n, 3), in the order of its mesh."""
+        which = self.body(body)
+        for name, values, array in (("positions", positions, self.state.x), ("velocities", velocities, self.state.v)):
+            if values is None:
+                continue
+            values = np.asarray(values, np.float32)
+            if values.shape != (len(which.rank), 3) or not np.isfinite(values).all():
+                raise InputError(
+                    f"the {name} have the shape {values.shape} or are not finite",
+                    f"body '{which.name}'",
+                    f"Give {len(which.rank)} rows of three finite numbers",
+                )
+            all_values = array.numpy()
+            all_values[which.particle_of] = values
+            array.assign(all_values)
+        for solver in self.solvers:
+            solver.reset(self.state)
+
+    def forget_programs(self) -> None:
+        """Record the frame again before it runs next: what takes part in it has changed."""
+        self._programs.clear()
+
+    def arrays(self) -> dict[str, wp.array]:
+        """Every device array a checkpoint must hold, by name."""
+        arrays = {f"state.{k}": a for k, a in self.state.checkpointed().items()}
+        for solver in self.solvers:
+            arrays |= {f"{solver.name}.{k}": a for k, a in solver.scratch().items()}
+        return arrays

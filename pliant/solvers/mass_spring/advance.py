@@ -1,0 +1,76 @@
+"""From the force on a particle to its next position and velocity: the end of every step kernel."""
+
+import warp as wp
+
+from pliant.physics.contact import PlaneData, meet_planes
+from pliant.physics.integrate import add_carried
+from pliant.solvers.mass_spring.constants import BodyConstants, StepConstants
+
+
+@wp.struct
+class Motion:
+    """A particle's position (with the part float32 cannot hold), velocity and acceleration."""
+
+    x: wp.vec3
+    carry: wp.vec3
+    v: wp.vec3
+    a: wp.vec3
+
+
+@wp.func
+def acceleration(
+    force: wp.vec3, f_ext: wp.vec3, v: wp.vec3, inv_mass: float, body: BodyConstants, step: StepConstants
+) -> wp.vec3:
+    """Acceleration of a particle [m/s^2]; zero where it is pinned. Gravity enters as an acceleration, not a force."""
+    if inv_mass == 0.0:
+        return wp.vec3(0.0, 0.0, 0.0)
+    if step.has_f_ext != 0:
+        force = force + f_ext
+    return inv_mass * force + step.gravity - body.drag * v
+
+
+@wp.func
+def advance(
+    x: wp.vec3,
+    carry: wp.vec3,
+    v: wp.vec3,
+    a: wp.vec3,
+    a_before: wp.vec3,
+    body: BodyConstants,
+    step: StepConstants,
+    planes: wp.array(dtype=PlaneData),
+    pinned: bool,
+) -> Motion:
+    """One step of a single-stage integrator, then the planes.
+
+    Euler (Lesmes 3.15), symplectic or Euler-Cromer (3.18), and Verlet (3.17) in its velocity form: the velocity that
+    was predicted with the last acceleration is first corrected with the new one, so that damping sees a velocity of
+    second order.
+    """
+    next = Motion()
+    dt = step.dt
+    moved = wp.vec3()
+    v_next = v + dt * a
+    if step.action == 1:
+        moved = dt * v
+    elif step.action == 2:
+        moved = dt * v_next
+    else:
+        corrected = v + (0.5 * dt) * (a - a_before)
+        moved = dt * corrected + (0.5 * dt * dt) * a
+        v_next = corrected + dt * a
+    if pinned:
+        moved = dt * v
+        v_next = v
+    total = add_carried(x, carry, moved)
+    next.x = total.high
+    next.carry = total.carry
+    next.v = v_next
+    next.a = a
+    if step.plane_count > 0 and not pinned:
+        met = meet_planes(next.x, next.v, planes, step.plane_count, body.friction, body.restitution, step.rest_speed)
+        if met.touched != 0:
+            next.x = met.x
+            next.carry = wp.vec3(0.0, 0.0, 0.0)
+            next.v = met.v
+    return next

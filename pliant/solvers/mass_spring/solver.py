@@ -1,0 +1,406 @@
+"""The mass-spring method: springs on edges, volumes of tets, areas of triangles; six integrators."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+import warp as wp
+
+from pliant.collide.contacts import Contacts
+from pliant.launch import copy, launch
+from pliant.materials import spring_constants
+from pliant.model.model import Body, Elements, Model
+from pliant.model.patches import incidence
+from pliant.model.state import State
+from pliant.model.tets import signed_volumes
+from pliant.model.triangles import areas
+from pliant.settings import Described, setting
+from pliant.solvers.common.contact_response import resolve_contacts
+from pliant.solvers.mass_spring import constants, stable_step, stage_kernels
+from pliant.solvers.mass_spring.constants import BodyConstants, StepConstants
+from pliant.solvers.mass_spring.cpu_kernels import step_patches
+from pliant.solvers.mass_spring.elements import mass_spring_elements
+from pliant.solvers.mass_spring.implicit import ImplicitEuler
+from pliant.solvers.mass_spring.tables import CpuLayout, CudaLayout, cpu_layout, cuda_layout
+from pliant.solvers.protocol import BodySpec, World
+
+INTEGRATORS = ("symplectic", "verlet", "euler", "midpoint", "rk4", "implicit")
+ACTIONS = {"euler": constants.EULER, "symplectic": constants.SYMPLECTIC, "verlet": constants.VERLET}
+DAMPING_FORMS = {"rate": constants.RATE, "corner": constants.CORNER}
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings(Described):
+    """Settings of the mass-spring method."""
+
+    integrator: str = setting("symplectic", "how positions and velocities are advanced", choices=INTEGRATORS)
+    strain_limit: float = setting(
+        0.0, "longest a spring may become, over its rest length; 0 switches the limit off", low=0.0, high=100.0
+    )
+    strain_passes: int = setting(8, "passes of the strain limit per substep", low=1, high=1000)
+    volume_damping_form: str = setting(
+        "rate",
+        "'rate' damps the change of volume; 'corner' each corner of a tet against the others",
+        choices=("rate", "corner"),
+    )
+    cg_iterations: int = setting(60, "most iterations of the implicit solve per substep", low=1, high=10000)
+    cg_tolerance: float = setting(1e-4, "relative residual at which the implicit solve stops", above=0.0, high=0.5)
+    rest_speed: float = setting(0.02, "approach slower than this does not bounce", unit="m/s", low=0.0, high=100.0)
+
+
+class MassSpring:
+    """Moves the particles of the mass-spring bodies of a model."""
+
+    name: ClassVar[str] = "mass_spring"
+    Settings: ClassVar[type] = Settings
+
+    def __init__(self, model: Model, state: State, world: World, settings: Settings, device: str) -> None:
+        self.settings = settings
+        self.device = device
+        self.world = world
+        self.model = model.part(self.name)
+        self.first = self.model.bodies[0].particles[0]
+        self.count = self.model.bodies[-1].particles[1] - self.first
+        n = state.count
+        self.carry = wp.zeros(n, dtype=wp.vec3, device=device)
+        self.carry_next = wp.zeros(n, dtype=wp.vec3, device=device)
+        self.a = wp.zeros(n, dtype=wp.vec3, device=device)
+        self.layout: CpuLayout | CudaLayout
+        if device == "cpu":
+            self.layout = cpu_layout(self.model)
+            self.force = wp.zeros(n, dtype=wp.vec3, device=device)
+            extents = [1.0] * len(self.model.bodies)
+        else:
+            self.layout = cuda_layout(self.model, device)
+            extents = self.layout.extent
+        self.body_constants = [
+            _body_constants(body, settings, extent) for body, extent in zip(self.model.bodies, extents, strict=True)
+        ]
+        self.bodies = wp.array(self.body_constants, dtype=BodyConstants, device=device)
+        materials = [body.material for body in self.model.bodies]
+        self.friction = wp.array([m.friction for m in materials], dtype=float, device=device)
+        self.restitution = wp.array([m.restitution for m in materials], dtype=float, device=device)
+        self.body_index = wp.array(model.particles.body - model.particles.body[self.first], dtype=int, device=device)
+        self._kernel: Any = None if device == "cpu" else self._cuda_kernel()
+        self._allocate_stages(n)
+        carry = self.model.particles.rest - state.x.numpy().astype(np.float64)
+        self.carry.assign(carry.astype(np.float32))
+        self._prime(state)
+
+    @staticmethod
+    def elements(spec: BodySpec) -> Elements:
+        return mass_spring_elements(spec)
+
+    def _cuda_kernel(self) -> Any:
+        from pliant.solvers.mass_spring.cuda_kernels import step_kernel
+
+        layout = self.layout
+        assert isinstance(layout, CudaLayout)
+        damped = any(c.volume_damping > 0 for c in self.body_constants)
+        form = DAMPING_FORMS[self.settings.volume_damping_form] if damped else constants.UNDAMPED
+        return step_kernel(layout.block, layout.lanes, layout.capacity, form, self.model.triangles.count > 0)
+
+    def _allocate_stages(self, n: int) -> None:
+        """Scratch of the integrators and of the strain limit that are in use."""
+        vectors = lambda k: [wp.zeros(n, dtype=wp.vec3, device=self.device) for _ in range(k)]  # noqa: E731
+        kind = self.settings.integrator
+        self.implicit: ImplicitEuler | None = None
+        if kind in ("midpoint", "rk4"):
+            self.x_stage, self.carry_stage, self.v2, self.v3, self.v4, self.a2, self.a3, self.a4 = vectors(8)
+        if kind == "implicit":
+            self.implicit = ImplicitEuler(
+                self.model,
+                self.bodies,
+                self.world,
+                self.settings.cg_iterations,
+                self.settings.cg_tolerance,
+                self.device,
+            )
+        if self.settings.strain_limit > 0:
+            starts, element, corner = incidence(self.model.springs.pairs, n)
+            make = lambda a, t: wp.array(np.ascontiguousarray(a), dtype=t, device=self.device)  # noqa: E731
+            self.spring_starts = make(starts.astype(np.int32), int)
+            self.spring_other = make(self.model.springs.pairs[element, 1 - corner], int)
+            self.spring_rest = make(self.model.springs.rest_length[element].astype(np.float32), float)
+            self.over_count = wp.zeros(n, dtype=int, device=self.device)
+            self.x_limited, self.v_limited = vectors(2)
+
+    # ---- the step -----------------------------------------------------------------------------------------------
+
+    def _step_constants(self, dt: float, action: int, planes: int, *, forces: bool = True) -> StepConstants:
+        step = StepConstants()
+        step.dt = dt
+        step.gravity = wp.vec3(*self.world.gravity) if forces else wp.vec3(0.0, 0.0, 0.0)
+        step.action = action
+        step.has_f_ext = 1 if forces and self.world.has_f_ext else 0
+        step.plane_count = planes
+        step.rest_speed = self.settings.rest_speed
+        return step
+
+    def _launch_step(
+        self,
+        state: State,
+        source: tuple[wp.array, wp.array, wp.array],
+        target: tuple[wp.array, wp.array, wp.array],
+        a: wp.array,
+        step: StepConstants,
+    ) -> None:
+        """Run the step kernel from (x, carry, v) to (x, carry, v), with accelerations in a."""
+        arrays = [self.layout.patches, self.bodies, self.world.planes, state.inv_mass, state.f_ext, *source, step]
+        if isinstance(self.layout, CpuLayout):
+            launch(step_patches, self.layout.count, arrays, [self.force, a, *target], device=self.device, grain=1)
+        else:
+            launch(
+                self._kernel,
+                self.layout.count * self.layout.block,
+                arrays,
+                [a, *target],
+                device=self.device,
+                block_dim=self.layout.block,
+            )
+
+    def _accelerate(self, state: State, x: wp.array, carry: wp.array, v: wp.array, a_out: wp.array) -> None:
+        """Write the acceleration in positions x and velocities v."""
+        step = self._step_constants(0.0, constants.ACCELERATION, 0)
+        self._launch_step(state, (x, carry, v), (state.x_next, self.carry_next, state.v_next), a_out, step)
+
+    def _each(self, kernel: Any, inputs: list, outputs: list) -> None:
+        launch(kernel, self.count, inputs, outputs, device=self.device, first=self.first)
+
+    def predict(self, state: State, dt: float) -> None:
+        kind = self.settings.integrator
+        if kind in ACTIONS:
+            self._launch_step(
+                state,
+                (state.x, self.carry, state.v),
+                (state.x_next, self.carry_next, state.v_next),
+                self.a,
+                self._step_constants(dt, ACTIONS[kind], 0),
+            )
+        elif kind == "midpoint":
+            self._predict_midpoint(state, dt)
+        elif kind == "rk4":
+            self._predict_rk4(state, dt)
+        else:
+            assert self.implicit is not None
+            self._accelerate(state, state.x, self.carry, state.v, self.a)
+            self.implicit.step(state, self.a, self.carry, self.carry_next, dt)
+        if self.settings.strain_limit > 0:
+            self._limit_strain(state, dt)
+
+    def _stage(self, state: State, rate_x: wp.array, rate_v: wp.array, dt: float, v_out: wp.array) -> None:
+        self._each(
+            stage_kernels.half_way,
+            [state.x, self.carry, state.v, rate_x, rate_v, dt],
+            [self.x_stage, self.carry_stage, v_out],
+        )
+
+    def _predict_midpoint(self, state: State, dt: float) -> None:
+        """Lesmes 3.16, with the mass that its last line forgets."""
+        self._accelerate(state, state.x, self.carry, state.v, self.a)
+        self._stage(state, state.v, self.a, 0.5 * dt, self.v2)
+        self._accelerate(state, self.x_stage, self.carry_stage, self.v2, self.a2)
+        self._each(
+            stage_kernels.half_way,
+            [state.x, self.carry, state.v, self.v2, self.a2, dt],
+            [state.x_next, self.carry_next, state.v_next],
+        )
+
+    def _predict_rk4(self, state: State, dt: float) -> None:
+        """The classical fourth-order Runge-Kutta method."""
+        self._accelerate(state, state.x, self.carry, state.v, self.a)
+        self._stage(state, state.v, self.a, 0.5 * dt, self.v2)
+        self._accelerate(state, self.x_stage, self.carry_stage, self.v2, self.a2)
+        self._stage(state, self.v2, self.a2, 0.5 * dt, self.v3)
+        self._accelerate(state, self.x_stage, self.carry_stage, self.v3, self.a3)
+        self._stage(state, self.v3, self.a3, dt, self.v4)
+        self._accelerate(state, self.x_stage, self.carry_stage, self.v4, self.a4)
+        self._each(
+            stage_kernels.combine_rk4,
+            [state.x, self.carry, state.v, self.v2, self.v3, self.v4, self.a, self.a2, self.a3, self.a4, dt],
+            [state.x_next, self.carry_next, state.v_next],
+        )
+
+    def _limit_strain(self, state: State, dt: float) -> None:
+        """Pull overstretched springs in, in passes over all of them at once; an even number leaves x_next in place."""
+        limit = self.settings.strain_limit
+        springs = [self.spring_starts, self.spring_other, self.spring_rest]
+        source, target = (state.x_next, state.v_next), (self.x_limited, self.v_limited)
+        passes = self.settings.strain_passes
+        for _ in range(passes):
+            self._each(stage_kernels.count_overstretched, [*springs, source[0], limit], [self.over_count])
+            self._each(
+                stage_kernels.limit_strain,
+                [*springs, state.inv_mass, self.over_count, *source, limit, dt],
+                list(target),
+            )
+            source, target = target, source
+        if passes % 2:
+            copy(state.x_next, self.x_limited)
+            copy(state.v_next, self.v_limited)
+
+    def resolve(self, state: State, contacts: Contacts, dt: float) -> None:
+        self._each(
+            resolve_contacts,
+            [
+                contacts.surface,
+                contacts.depth,
+                contacts.slots,
+                self.body_index,
+                self.friction,
+                self.restitution,
+                state.inv_mass,
+                state.x_next,
+                self.carry_next,
+                state.v_next,
+                self.settings.rest_speed,
+            ],
+            [state.x, self.carry, state.v],
+        )
+
+    def can_fuse(self) -> bool:
+        return self.settings.integrator in ACTIONS and self.settings.strain_limit == 0
+
+    def fused(self, state: State, dt: float, substeps: int) -> bool:
+        """All substeps with one launch each: forces, integration and planes together, to and fro between two buffers."""
+        if not self.can_fuse():
+            return False
+        step = self._step_constants(dt, ACTIONS[self.settings.integrator], self.world.plane_count)
+        source = (state.x, self.carry, state.v)
+        target = (state.x_next, self.carry_next, state.v_next)
+        for _ in range(substeps):
+            self._launch_step(state, source, target, self.a, step)
+            source, target = target, source
+        if substeps % 2:
+            for here, there in zip(
+                (state.x, self.carry, state.v), (state.x_next, self.carry_next, state.v_next), strict=True
+            ):
+                copy(here, there)
+        return True
+
+    # ---- around the step ----------------------------------------------------------------------------------------
+
+    def reset(self, state: State) -> None:
+        self.carry.zero_()
+        self._prime(state)
+
+    def _prime(self, state: State) -> None:
+        """Verlet corrects its velocity with the acceleration before: start from the present one."""
+        if self.settings.integrator == "verlet":
+            self._accelerate(state, state.x, self.carry, state.v, self.a)
+        if self.implicit is not None:
+            self.implicit.released.zero_()
+
+    def scratch(self) -> dict[str, wp.array]:
+        arrays = {"carry": self.carry, "a": self.a}
+        if self.implicit is not None:
+            arrays["released"] = self.implicit.released
+        return arrays
+
+    def stable_step(self, state: State) -> float:
+        if self.settings.integrator == "implicit":
+            return math.inf
+        mode = self.stiffest_mode(state)
+        times = [
+            t
+            for c in self.body_constants
+            for t in (c.spring_damping_time, c.volume_damping if self.settings.volume_damping_form == "rate" else 0.0)
+            if t > 0
+        ]
+        return stable_step.largest_step(self.settings.integrator, mode, min(times, default=0.0))
+
+    def stiffest_mode(self, state: State) -> stable_step.StiffestMode:
+        """The stiffest mode about the present positions."""
+        n = state.count
+        mass = self.model.particles.mass
+        free = np.zeros(n, bool)
+        free[self.first : self.first + self.count] = True
+        free &= state.inv_mass.numpy() > 0
+        x0 = state.x.numpy()
+        zero = wp.zeros(n, dtype=wp.vec3, device=self.device)
+        x, v, a = (
+            wp.clone(state.x),
+            wp.zeros(n, dtype=wp.vec3, device=self.device),
+            wp.zeros(n, dtype=wp.vec3, device=self.device),
+        )
+        lengths = self.model.springs.rest_length
+        small = 2e-3 * float(np.median(lengths)) if len(lengths) else 1e-3
+        step = self._step_constants(0.0, constants.ACCELERATION, 0, forces=False)
+
+        def accelerate(positions: np.ndarray, velocities: np.ndarray) -> np.ndarray:
+            x.assign(positions.astype(np.float32))
+            v.assign(velocities.astype(np.float32))
+            self._launch_step(state, (x, zero, v), (state.x_next, self.carry_next, state.v_next), a, step)
+            return a.numpy().astype(np.float64)
+
+        def stiffness(p: np.ndarray) -> np.ndarray:
+            scale = small / max(float(np.abs(p).max()), 1e-300)
+            still = np.zeros_like(p)
+            return (accelerate(x0 - scale * p, still) - accelerate(x0 + scale * p, still)) / (2.0 * scale)
+
+        def damping(p: np.ndarray) -> np.ndarray:
+            scale = 1.0 / max(float(np.abs(p).max()), 1e-300)
+            at_rest = accelerate(x0, np.zeros_like(p))
+            return (at_rest - accelerate(x0, scale * p)) / scale
+
+        return stable_step.stiffest_mode(stiffness, damping, mass, free)
+
+    def energy(self, x: np.ndarray) -> float:
+        """Elastic energy of springs, volumes and areas [J], in float64."""
+        model = self.model
+        d = np.linalg.norm(x[model.springs.pairs[:, 1]] - x[model.springs.pairs[:, 0]], axis=1)
+        total = 0.5 * float(np.sum(model.springs.stiffness * (d - model.springs.rest_length) ** 2))
+        base = (model.bodies[0].tets[0], model.bodies[0].triangles[0])
+        for body, c in zip(model.bodies, self.body_constants, strict=True):
+            tets = slice(body.tets[0] - base[0], body.tets[1] - base[0])
+            rest = model.tets.rest_volume[tets]
+            ratio = signed_volumes(x, model.tets.corners[tets]) / rest - 1.0
+            scale = {
+                0: c.volume_stiffness * rest,
+                1: c.volume_stiffness + 0.0 * rest,
+                2: 6.0 * c.volume_stiffness * rest**2,
+            }
+            total += 0.5 * float(np.sum(scale[c.volume_form] * ratio**2))
+            tri = slice(body.triangles[0] - base[1], body.triangles[1] - base[1])
+            rest = model.triangles.rest_area[tri]
+            total += 0.5 * float(
+                np.sum(c.area_stiffness * rest * (areas(x, model.triangles.corners[tri]) / rest - 1.0) ** 2)
+            )
+        return total
+
+
+def _body_constants(body: Body, settings: Settings, extent: float) -> BodyConstants:
+    """A body's constants as the kernels take them."""
+    c = BodyConstants()
+    c.volume_damping_form = DAMPING_FORMS[settings.volume_damping_form]
+    if body.raw is None:
+        mapped, _ = spring_constants(body.material)
+        c.spring_damping_time = body.material.damping
+        c.volume_stiffness = mapped.volume_modulus
+        c.volume_form = 0
+        c.volume_damping = body.material.damping
+        c.area_stiffness = mapped.area_modulus
+        if settings.volume_damping_form == "corner":
+            # the constant of a damper that has the material's damping time over a typical spring of the body
+            c.volume_damping = body.material.damping * float(body.options.get("typical_stiffness", 0.0))
+    else:
+        raw = body.raw
+        c.spring_damping_time = raw.spring_damping / raw.spring if raw.spring > 0 else 0.0
+        c.volume_stiffness = raw.volume
+        c.volume_form = {"relative": 1, "absolute": 2}[raw.volume_form]
+        c.volume_damping = raw.volume_damping
+        if settings.volume_damping_form == "rate":
+            c.volume_damping = raw.volume_damping / raw.volume if raw.volume > 0 else 0.0
+    if c.volume_damping == 0.0:
+        c.volume_damping_form = constants.UNDAMPED
+    c.area_damping_time = body.material.damping
+    c.drag = body.material.drag
+    c.friction = body.material.friction
+    c.restitution = body.material.restitution
+    # positions in a block settle to a grid on which a patch twice as large as at rest still has exact differences
+    c.quantum = 2.0 ** math.ceil(math.log2(2.0 * extent)) * 2.0**-23
+    c.inv_quantum = 1.0 / c.quantum
+    return c

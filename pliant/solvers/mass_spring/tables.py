@@ -1,0 +1,234 @@
+"""The model's elements laid out for the step kernels, on the CPU and on CUDA."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from pliant.model.model import Body, Model
+from pliant.model.patches import OTHER_CORNERS, WARP, Patches, build_patches, incidence, slice_incidence
+from pliant.solvers.mass_spring.cpu_kernels import CpuPatches
+
+# Most particles a CPU patch aims to own.
+CPU_PATCH = 1536
+# Shared memory holds two float4 per particle, and 48 KB less what Warp keeps.
+CUDA_CAPACITY = 1408
+# Above this many particles a block does best with few lanes per particle and a large patch.
+CUDA_LARGE = 150_000
+
+
+@dataclasses.dataclass
+class CpuLayout:
+    """Tables of the CPU kernel."""
+
+    patches: CpuPatches
+    count: int
+
+
+@dataclasses.dataclass
+class CudaLayout:
+    """Tables of the CUDA kernel and the shape of its launch."""
+
+    patches: Any
+    count: int
+    block: int
+    lanes: int
+    capacity: int
+    extent: list[float]
+
+
+def element_pairs(model: Model) -> np.ndarray:
+    """All pairs of particles that share an element (p, 2)."""
+    pairs = [model.springs.pairs]
+    for corners in (model.tets.corners, model.triangles.corners):
+        for i in range(corners.shape[1]):
+            for j in range(i + 1, corners.shape[1]):
+                pairs.append(corners[:, [i, j]])
+    return np.concatenate(pairs)
+
+
+def _grouped_blocks(bodies: Sequence[Body], most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Runs of spatial blocks of at most `most` particles: starts (p + 1,) and the body of each (p,)."""
+    starts: list[int] = []
+    body_of: list[int] = []
+    for number, body in enumerate(bodies):
+        sizes = np.diff(body.blocks)
+        held = most + 1
+        for block, size in zip(body.blocks[:-1], sizes, strict=True):
+            if held + size // 2 > most:
+                starts.append(int(block))
+                body_of.append(number)
+                held = 0
+            held += int(size)
+    starts.append(bodies[-1].particles[1])
+    return np.array(starts, np.int32), np.array(body_of, np.int32)
+
+
+def _elements_by_patch(
+    corners: np.ndarray, patch_of: np.ndarray, count: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Elements that touch each patch, those wholly inside first: starts (p + 1,), inner ends (p,), elements."""
+    if len(corners) == 0:
+        empty = np.zeros(count + 1, np.int32)
+        return empty, empty[:-1], np.zeros(0, np.int64)
+    owner = np.sort(patch_of[corners], axis=1)
+    repeated = np.zeros(owner.shape, bool)
+    repeated[:, 1:] = owner[:, 1:] == owner[:, :-1]
+    inside = (owner[:, :1] == owner[:, -1:]).repeat(owner.shape[1], 1)
+    element = np.repeat(np.arange(len(corners)), owner.shape[1]).reshape(owner.shape)
+    keep = ~repeated
+    patch, crossing, element = owner[keep], ~inside[keep], element[keep]
+    order = np.lexsort((element, crossing, patch))
+    starts = np.searchsorted(patch[order], np.arange(count + 1)).astype(np.int32)
+    inner = starts[:-1] + np.bincount(patch[~crossing], minlength=count)
+    return starts, inner.astype(np.int32), element[order]
+
+
+def cpu_patch_size(particles: int) -> int:
+    """Particles per CPU patch: large, so that few elements are computed twice, but a few patches for small bodies too.
+
+    It does not depend on the number of threads, so neither does the result.
+    """
+    count = max(math.ceil(particles / CPU_PATCH), min(4, particles // 256), 1)
+    return math.ceil(particles / count)
+
+
+def cpu_layout(model: Model) -> CpuLayout:
+    """Lay the model out for the CPU kernel."""
+    patch = cpu_patch_size(sum(b.particles[1] - b.particles[0] for b in model.bodies))
+    starts, body_of = _grouped_blocks(model.bodies, patch)
+    count = len(body_of)
+    patch_of = (np.searchsorted(starts, np.arange(model.particles.count), side="right") - 1).astype(np.int32)
+    tables = CpuPatches()
+
+    def put(name: str, array: np.ndarray, dtype: Any) -> None:
+        setattr(tables, name, wp.array(np.ascontiguousarray(array), dtype=dtype, device="cpu"))
+
+    put("starts", starts, int)
+    put("body", body_of, int)
+    tet_starts, tet_inner, tet = _elements_by_patch(model.tets.corners, patch_of, count)
+    put("tet_starts", tet_starts, int)
+    put("tet_inner", tet_inner, int)
+    put("tet_corners", model.tets.corners[tet], wp.vec4i)
+    put("tet_inv_six_volume", (1.0 / (6.0 * model.tets.rest_volume[tet])).astype(np.float32), float)
+    spring_starts, spring_inner, spring = _elements_by_patch(model.springs.pairs, patch_of, count)
+    put("spring_starts", spring_starts, int)
+    put("spring_inner", spring_inner, int)
+    put("spring_pairs", model.springs.pairs[spring], wp.vec2i)
+    put("spring_stiffness_length", _stiffness_length(model, spring), wp.vec2)
+    triangle_starts, _, triangle = _elements_by_patch(model.triangles.corners, patch_of, count)
+    put("triangle_starts", triangle_starts, int)
+    put("triangle_corners", model.triangles.corners[triangle], wp.vec3i)
+    put("triangle_inv_double_area", (0.5 / model.triangles.rest_area[triangle]).astype(np.float32), float)
+    return CpuLayout(tables, count)
+
+
+def _stiffness_length(model: Model, spring: np.ndarray) -> np.ndarray:
+    return np.stack([model.springs.stiffness[spring], model.springs.rest_length[spring]], 1).astype(np.float32)
+
+
+def cuda_shape(particles: int) -> tuple[int, int]:
+    """Particles per block and lanes per particle, by measurement on an H200."""
+    return (128, 2) if particles > CUDA_LARGE else (64, 4)
+
+
+def cuda_layout(model: Model, device: str, shape: tuple[int, int] | None = None) -> CudaLayout:
+    """Lay the model out for the CUDA kernel; smaller patches where a halo would not fit into shared memory."""
+    from pliant.solvers.mass_spring.cuda_kernels import CudaPatches
+
+    owned, lanes = shape or cuda_shape(model.particles.count)
+    pairs = element_pairs(model)
+    while True:
+        starts, body_of = _grouped_blocks(_refined(model.bodies, owned), owned)
+        patches = build_patches(starts, pairs, model.particles.count)
+        if patches.largest() <= CUDA_CAPACITY or owned <= WARP // lanes:
+            break
+        owned //= 2
+    capacity = max(64, 64 * math.ceil(patches.largest() / 64))
+    slots = np.full((patches.count, owned), -1, np.int64)
+    sizes = np.diff(starts)
+    column = np.arange(owned)
+    filled = column[None, :] < sizes[:, None]
+    slots[filled] = (starts[:-1, None] + column[None, :])[filled]
+    slots = slots.reshape(-1)
+
+    tables = CudaPatches()
+
+    def put(name: str, array: np.ndarray, dtype: Any) -> None:
+        setattr(tables, name, wp.array(np.ascontiguousarray(array), dtype=dtype, device=device))
+
+    put("starts", patches.starts, int)
+    put("body", body_of, int)
+    put("halo_starts", patches.halo_starts, int)
+    put("halo", patches.halo, int)
+
+    entry, others = _sliced(model.tets.corners, OTHER_CORNERS, patches, slots, lanes, put, "tet")
+    packed = np.stack([others[:, 0] | (others[:, 1] << 16), others[:, 2]], 1).astype(np.uint32).view(np.int32)
+    put("tet_others", packed, wp.vec2i)
+    inverse = np.zeros(len(entry), np.float32)
+    inverse[entry >= 0] = 1.0 / (6.0 * model.tets.rest_volume[entry[entry >= 0]])
+    put("tet_inv_six_volume", inverse, float)
+
+    entry, others = _sliced(model.springs.pairs, np.array([[1], [0]]), patches, slots, lanes, put, "spring")
+    put("spring_other", others[:, 0].astype(np.uint16), wp.uint16)
+    constants = np.zeros((len(entry), 2), np.float32)
+    constants[entry >= 0] = _stiffness_length(model, entry[entry >= 0])
+    put("spring_stiffness_length", constants, wp.vec2)
+
+    entry, others = _sliced(
+        model.triangles.corners, np.array([[1, 2], [2, 0], [0, 1]]), patches, slots, lanes, put, "triangle"
+    )
+    put("triangle_others", others.astype(np.int32), wp.vec2i)
+    inverse = np.zeros(len(entry), np.float32)
+    inverse[entry >= 0] = 0.5 / model.triangles.rest_area[entry[entry >= 0]]
+    put("triangle_inv_double_area", inverse, float)
+    return CudaLayout(tables, patches.count, owned * lanes, lanes, capacity, _extents(model, patches, body_of))
+
+
+def _refined(bodies: Sequence[Body], owned: int) -> list[Body]:
+    """The bodies with blocks cut so that none is larger than `owned`."""
+    refined = []
+    for body in bodies:
+        pieces = [np.arange(a, b, owned) for a, b in zip(body.blocks[:-1], body.blocks[1:], strict=True)]
+        refined.append(dataclasses.replace(body, blocks=np.append(np.concatenate(pieces), body.blocks[-1])))
+    return refined
+
+
+def _sliced(
+    corners: np.ndarray, others_of: np.ndarray, patches: Patches, slots: np.ndarray, lanes: int, put: Any, name: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Lay out the elements around each particle; store starts and rows; return entries and the others' local numbers."""
+    table = slice_incidence(*incidence(corners, len(patches.patch_of)), slots, lanes)
+    put(f"{name}_starts", table.starts, int)
+    put(f"{name}_rows", table.rows, int)
+    patch = patches.patch_of[table.owner]
+    real = table.entry >= 0
+    width = others_of.shape[1]
+    itself = table.owner - patches.starts[patch]
+    others = np.repeat(itself[:, None], width, axis=1).astype(np.int64)
+    if real.any():
+        rows = corners[table.entry[real]]
+        columns = others_of[table.corner[real]]
+        particle = np.take_along_axis(rows, columns, axis=1)
+        for c in range(width):
+            others[real, c] = patches.local(patch[real], particle[:, c])
+    return table.entry, others
+
+
+def _extents(model: Model, patches: Patches, body_of: np.ndarray) -> list[float]:
+    """Largest extent of a patch with its halo, for each body [m]."""
+    x = model.particles.rest
+    owned = np.arange(patches.starts[0], patches.starts[-1])
+    members = np.concatenate([owned, patches.halo])
+    patch = np.concatenate([patches.patch_of[owned], np.repeat(np.arange(patches.count), np.diff(patches.halo_starts))])
+    order = np.argsort(patch, kind="stable")
+    starts = np.searchsorted(patch[order], np.arange(patches.count))
+    low = np.minimum.reduceat(x[members[order]], starts)
+    high = np.maximum.reduceat(x[members[order]], starts)
+    size = (high - low).max(axis=1)
+    return [float(size[body_of == b].max()) for b in range(len(model.bodies))]

@@ -1,0 +1,89 @@
+"""What every method offers, so that scenes, checkpoints, the command line and tests need to know no more."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import warp as wp
+
+from pliant.collide.contacts import Contacts
+from pliant.materials import Material, RawConstants
+from pliant.mesh.surface import SurfaceMesh
+from pliant.mesh.tets import TetMesh
+from pliant.model.model import Elements, Model
+from pliant.model.state import State
+
+
+@dataclasses.dataclass
+class World:
+    """What surrounds the bodies: gravity [m/s^2] and the planes as the kernels see them."""
+
+    gravity: tuple[float, float, float]
+    planes: wp.array
+    plane_count: int
+    has_f_ext: bool = False
+
+
+@dataclasses.dataclass
+class BodySpec:
+    """What a scene says of one body before it has particles in a model."""
+
+    mesh: TetMesh | SurfaceMesh
+    material: Material
+    raw: RawConstants | None
+    mass_distribution: str
+    largest_inverse_mass: float | None
+
+
+class Solver(Protocol):
+    """One method: moves the particles of its bodies.
+
+    Class attributes:
+        name: as in scene files.
+        Settings: a frozen dataclass of `setting` fields.
+    """
+
+    name: ClassVar[str]
+    Settings: ClassVar[type]
+    settings: Any
+
+    def __init__(self, model: Model, state: State, world: World, settings: Any, device: str) -> None: ...
+
+    @staticmethod
+    def elements(spec: BodySpec) -> Elements:
+        """The springs, triangles, tets and masses of one body."""
+        ...
+
+    def predict(self, state: State, dt: float) -> None:
+        """Read state.x, v, f_ext; write state.x_next, v_next."""
+        ...
+
+    def resolve(self, state: State, contacts: Contacts, dt: float) -> None:
+        """Read state.x_next, v_next and the contacts; write state.x, v."""
+        ...
+
+    def fused(self, state: State, dt: float, substeps: int) -> bool:
+        """Do all substeps against the planes in fewer launches, if the method can; False if it cannot."""
+        ...
+
+    def can_fuse(self) -> bool:
+        """Whether `fused` would do anything with the present settings."""
+        ...
+
+    def reset(self, state: State) -> None:
+        """Forget what was remembered of earlier steps; the state was set from outside."""
+        ...
+
+    def scratch(self) -> dict[str, wp.array]:
+        """What a checkpoint must hold besides the state."""
+        ...
+
+    def stable_step(self, state: State) -> float:
+        """Largest time step that does not blow up [s]; infinity if there is no limit."""
+        ...
+
+    def energy(self, x: np.ndarray) -> float:
+        """Elastic energy of positions x [m] (n, 3) [J]."""
+        ...

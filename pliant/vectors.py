@@ -1,0 +1,42 @@
+"""Checking of the small vectors users give."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from pliant.errors import InputError
+
+
+def as_vector(value: Any, where: str) -> tuple[float, float, float]:
+    """Three finite numbers as a tuple, or an `InputError`."""
+    remedy = "Give three finite numbers, such as [0, 1, 0]"
+    if isinstance(value, str) or not hasattr(value, "__len__") or len(value) != 3:
+        raise InputError(f"{value!r} is not a vector", where, remedy)
+    numbers: list[float] = []
+    for part in value:
+        if isinstance(part, (bool, str)) or not hasattr(part, "__float__") or not math.isfinite(float(part)):
+            raise InputError(f"{part!r} in {list(value)!r} is not a finite number", where, remedy)
+        numbers.append(float(part))
+    return numbers[0], numbers[1], numbers[2]
+
+
+def as_positive(value: Any, where: str, unit: str = "") -> float:
+    """A finite number above zero, or an `InputError`."""
+    remedy = f"Give a finite number above 0{', in ' + unit if unit else ''}"
+    if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
+        raise InputError(f"{value!r} is not a number", where, remedy)
+    number = float(value)
+    if not math.isfinite(number) or number <= 0:
+        raise InputError(f"{value!r} is out of range", where, remedy)
+    return number
+
+
+def as_count(value: Any, where: str, low: int = 1, high: int = 10**9) -> int:
+    """A whole number within bounds, or an `InputError`."""
+    if isinstance(value, bool) or not isinstance(value, (int,)) and not (hasattr(value, "__index__")):
+        raise InputError(f"{value!r} is not a whole number", where, f"Give a whole number from {low} to {high}")
+    number = int(value)
+    if not low <= number <= high:
+        raise InputError(f"{number} is out of range", where, f"Give a whole number from {low} to {high}")
+    return number
