@@ -1,44 +1,71 @@
-"""The step on the CPU: one thread walks the elements of a patch and adds to the particles the patch owns.
+"""The step on the CPU: one thread copies a patch with its halo into a corner of its own, walks all elements that
+touch the patch, and advances the particles the patch owns.
 
-An element on the border of two patches is computed by both, and each adds to its own particles only. Elements
-that lie wholly inside come first, so that their loop needs no test.
+An element on the border of two patches is computed by both; what it adds to the halo is thrown away.
 """
 
 import warp as wp
 
 from pliant.physics.area import area_force
 from pliant.physics.contact import PlaneData
-from pliant.physics.spring import spring_force
-from pliant.physics.volume import corner_damping, tet_pressure
 from pliant.solvers.mass_spring.advance import acceleration, advance
 from pliant.solvers.mass_spring.constants import BodyConstants, StepConstants
+from pliant.solvers.mass_spring.cpu_native import add_spring_forces, add_tet_forces
 
 wp.set_module_options({"enable_backward": False, "optimization_level": 3})
 
 
 @wp.struct
 class CpuPatches:
-    """Patches and their elements, in runs per patch; `*_inner` is where the elements that cross the border begin."""
+    """Patches, halos and elements in runs per patch; elements name places in the patches' own copies.
+
+    `held` tells where each patch's copy begins.
+    """
 
     starts: wp.array(dtype=int)
     body: wp.array(dtype=int)
+    halo_starts: wp.array(dtype=int)
+    halo: wp.array(dtype=int)
+    held: wp.array(dtype=int)
     tet_starts: wp.array(dtype=int)
-    tet_inner: wp.array(dtype=int)
     tet_corners: wp.array(dtype=wp.vec4i)
     tet_inv_six_volume: wp.array(dtype=float)
     spring_starts: wp.array(dtype=int)
-    spring_inner: wp.array(dtype=int)
     spring_pairs: wp.array(dtype=wp.vec2i)
     spring_stiffness_length: wp.array(dtype=wp.vec2)
     triangle_starts: wp.array(dtype=int)
     triangle_corners: wp.array(dtype=wp.vec3i)
     triangle_inv_double_area: wp.array(dtype=float)
+    x: wp.array(dtype=wp.vec4d)
+    v: wp.array(dtype=wp.vec4)
+    force: wp.array(dtype=wp.vec4)
 
 
 @wp.func
-def add_owned(force: wp.array(dtype=wp.vec3), i: int, first: int, end: int, f: wp.vec3):
-    if i >= first and i < end:
-        force[i] = force[i] + f
+def point(p: wp.vec4d) -> wp.vec3d:
+    return wp.vec3d(p[0], p[1], p[2])
+
+
+@wp.func
+def xyz(p: wp.vec4) -> wp.vec3:
+    return wp.vec3(p[0], p[1], p[2])
+
+
+@wp.func
+def difference(a: wp.vec4d, b: wp.vec4d) -> wp.vec3:
+    d = point(a) - point(b)
+    return wp.vec3(float(d[0]), float(d[1]), float(d[2]))
+
+
+@wp.func
+def precise(x: wp.vec3, carry: wp.vec3) -> wp.vec4d:
+    """Position and carry as one float64 point."""
+    return wp.vec4d(
+        wp.float64(x[0]) + wp.float64(carry[0]),
+        wp.float64(x[1]) + wp.float64(carry[1]),
+        wp.float64(x[2]) + wp.float64(carry[2]),
+        wp.float64(0.0),
+    )
 
 
 @wp.kernel
@@ -53,7 +80,6 @@ def step_patches(
     carry: wp.array(dtype=wp.vec3),
     v: wp.array(dtype=wp.vec3),
     step: StepConstants,
-    force_out: wp.array(dtype=wp.vec3),
     a_inout: wp.array(dtype=wp.vec3),
     x_out: wp.array(dtype=wp.vec3),
     carry_out: wp.array(dtype=wp.vec3),
@@ -62,97 +88,66 @@ def step_patches(
     """Sum the internal forces of one patch and advance its particles, or write their acceleration."""
     patch = start + wp.tid()
     first = patches.starts[patch]
-    end = patches.starts[patch + 1]
+    owned = patches.starts[patch + 1] - first
+    base = patches.held[patch]
+    held = patches.held[patch + 1] - base
+    halo = patches.halo_starts[patch] - owned
     body = bodies[patches.body[patch]]
-    for i in range(first, end):
-        force_out[i] = wp.vec3(0.0, 0.0, 0.0)
 
-    inner = patches.tet_inner[patch]
-    for t in range(patches.tet_starts[patch], patches.tet_starts[patch + 1]):
-        corners = patches.tet_corners[t]
-        i0 = corners[0]
-        i1 = corners[1]
-        i2 = corners[2]
-        i3 = corners[3]
-        inv = patches.tet_inv_six_volume[t]
-        x0 = x[i0]
-        c0 = carry[i0]
-        e1 = (x[i1] - x0) + (carry[i1] - c0)
-        e2 = (x[i2] - x0) + (carry[i2] - c0)
-        e3 = (x[i3] - x0) + (carry[i3] - c0)
-        # gradients of 6 V at the corners
-        g1 = wp.cross(e2, e3)
-        g2 = wp.cross(e3, e1)
-        g3 = wp.cross(e1, e2)
-        g0 = -(g1 + g2 + g3)
-        rate = float(0.0)
-        if body.volume_damping_form == 1:
-            v0 = v[i0]
-            rate = wp.dot(v[i1] - v0, g1) + wp.dot(v[i2] - v0, g2) + wp.dot(v[i3] - v0, g3)
-        pressure = tet_pressure(wp.dot(e1, g1), rate, inv, body.volume_stiffness, body.volume_form, body.volume_damping)
-        p = -pressure / 6.0
-        f0 = p * g0
-        f1 = p * g1
-        f2 = p * g2
-        f3 = p * g3
-        if body.volume_damping_form == 2:
-            v0 = v[i0]
-            d1 = v[i1] - v0
-            d2 = v[i2] - v0
-            d3 = v[i3] - v0
-            strength = body.volume_damping
-            f0 += corner_damping(g0, d1, d2, d3, strength)
-            f1 += corner_damping(g1, -d1, d2 - d1, d3 - d1, strength)
-            f2 += corner_damping(g2, -d2, d1 - d2, d3 - d2, strength)
-            f3 += corner_damping(g3, -d3, d1 - d3, d2 - d3, strength)
-        if t < inner:
-            force_out[i0] = force_out[i0] + f0
-            force_out[i1] = force_out[i1] + f1
-            force_out[i2] = force_out[i2] + f2
-            force_out[i3] = force_out[i3] + f3
-        else:
-            add_owned(force_out, i0, first, end, f0)
-            add_owned(force_out, i1, first, end, f1)
-            add_owned(force_out, i2, first, end, f2)
-            add_owned(force_out, i3, first, end, f3)
+    # the patch and its halo into the patch's own copy
+    for k in range(held):
+        i = first + k
+        if k >= owned:
+            i = patches.halo[halo + k]
+        vi = v[i]
+        patches.x[base + k] = precise(x[i], carry[i])
+        patches.v[base + k] = wp.vec4(vi[0], vi[1], vi[2], 0.0)
+        patches.force[base + k] = wp.vec4(0.0, 0.0, 0.0, 0.0)
 
-    inner = patches.spring_inner[patch]
-    for s in range(patches.spring_starts[patch], patches.spring_starts[patch + 1]):
-        pair = patches.spring_pairs[s]
-        i = pair[0]
-        j = pair[1]
-        constants = patches.spring_stiffness_length[s]
-        k = constants[0]
-        d = (x[j] - x[i]) + (carry[j] - carry[i])
-        f = spring_force(d, v[j] - v[i], constants[1], k, k * body.spring_damping_time)
-        if s < inner:
-            force_out[i] = force_out[i] + f
-            force_out[j] = force_out[j] - f
-        else:
-            add_owned(force_out, i, first, end, f)
-            add_owned(force_out, j, first, end, -f)
-
+    add_tet_forces(
+        patches.tet_starts[patch],
+        patches.tet_starts[patch + 1],
+        patches.tet_corners,
+        patches.tet_inv_six_volume,
+        patches.x,
+        patches.v,
+        body.volume_stiffness,
+        body.volume_form,
+        body.volume_damping_form,
+        body.volume_damping,
+        patches.force,
+    )
+    add_spring_forces(
+        patches.spring_starts[patch],
+        patches.spring_starts[patch + 1],
+        patches.spring_pairs,
+        patches.spring_stiffness_length,
+        patches.x,
+        patches.v,
+        body.spring_damping_time,
+        patches.force,
+    )
     for t in range(patches.triangle_starts[patch], patches.triangle_starts[patch + 1]):
         triangle = patches.triangle_corners[t]
         for c in range(3):
             i = triangle[c]
-            if i >= first and i < end:
-                j = triangle[(c + 1) % 3]
-                m = triangle[(c + 2) % 3]
-                f = area_force(
-                    (x[j] - x[i]) + (carry[j] - carry[i]),
-                    (x[m] - x[i]) + (carry[m] - carry[i]),
-                    v[j] - v[i],
-                    v[m] - v[i],
-                    patches.triangle_inv_double_area[t],
-                    body.area_stiffness,
-                    body.area_damping_time,
-                )
-                force_out[i] = force_out[i] + f
+            j = triangle[(c + 1) % 3]
+            m = triangle[(c + 2) % 3]
+            f = area_force(
+                difference(patches.x[j], patches.x[i]),
+                difference(patches.x[m], patches.x[i]),
+                xyz(patches.v[j] - patches.v[i]),
+                xyz(patches.v[m] - patches.v[i]),
+                patches.triangle_inv_double_area[t],
+                body.area_stiffness,
+                body.area_damping_time,
+            )
+            patches.force[i] = patches.force[i] + wp.vec4(f[0], f[1], f[2], 0.0)
 
-    for i in range(first, end):
+    for k in range(owned):
+        i = first + k
         w = inv_mass[i]
-        a = acceleration(force_out[i], f_ext[i], v[i], w, body, step)
+        a = acceleration(xyz(patches.force[base + k]), f_ext[i], v[i], w, body, step)
         if step.action == 0:
             a_inout[i] = a
         else:
@@ -160,4 +155,5 @@ def step_patches(
             x_out[i] = next.x
             carry_out[i] = next.carry
             v_out[i] = next.v
-            a_inout[i] = next.a
+            if step.action == 3:
+                a_inout[i] = next.a

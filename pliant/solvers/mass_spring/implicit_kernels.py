@@ -100,14 +100,14 @@ def system_product(
         normal = opposite_normal(x[others[0]] - xi, x[others[1]] - xi, x[others[2]] - xi)
         q -= (tet_product[around.tet_number[s]] / 6.0) * normal
     for s in range(around.triangle_starts[i], around.triangle_starts[i + 1]):
-        others = around.triangle_others[s]
-        e1 = x[others[0]] - xi
-        e2 = x[others[1]] - xi
+        ends = around.triangle_others[s]
+        e1 = x[ends[0]] - xi
+        e2 = x[ends[1]] - xi
         normal = wp.cross(e1, e2)
         double_area = wp.length(normal)
         if double_area > 0.0:
             unit = normal / double_area
-            rate = wp.dot(unit, wp.cross(p[others[0]] - pi, e2) + wp.cross(e1, p[others[1]] - pi))
+            rate = wp.dot(unit, wp.cross(p[ends[0]] - pi, e2) + wp.cross(e1, p[ends[1]] - pi))
             tension = body.area_stiffness * (1.0 + body.area_damping_time * inv_dt) * rate
             tension *= around.triangle_inv_double_area[s]
             q -= factor * 0.5 * tension * wp.cross(unit, e1 - e2)

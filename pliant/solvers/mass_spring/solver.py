@@ -71,7 +71,6 @@ class MassSpring:
         self.layout: CpuLayout | CudaLayout
         if device == "cpu":
             self.layout = cpu_layout(self.model)
-            self.force = wp.zeros(n, dtype=wp.vec3, device=device)
             extents = [1.0] * len(self.model.bodies)
         else:
             self.layout = cuda_layout(self.model, device)
@@ -151,7 +150,7 @@ class MassSpring:
         """Run the step kernel from (x, carry, v) to (x, carry, v), with accelerations in a."""
         arrays = [self.layout.patches, self.bodies, self.world.planes, state.inv_mass, state.f_ext, *source, step]
         if isinstance(self.layout, CpuLayout):
-            launch(step_patches, self.layout.count, arrays, [self.force, a, *target], device=self.device, grain=1)
+            launch(step_patches, self.layout.count, arrays, [a, *target], device=self.device, grain=1)
         else:
             launch(
                 self._kernel,

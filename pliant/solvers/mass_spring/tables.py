@@ -69,24 +69,19 @@ def _grouped_blocks(bodies: Sequence[Body], most: int) -> tuple[np.ndarray, np.n
     return np.array(starts, np.int32), np.array(body_of, np.int32)
 
 
-def _elements_by_patch(
-    corners: np.ndarray, patch_of: np.ndarray, count: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Elements that touch each patch, those wholly inside first: starts (p + 1,), inner ends (p,), elements."""
+def _elements_by_patch(corners: np.ndarray, patches: Patches) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Elements that touch each patch: starts (p + 1,), element numbers, and the patch of each."""
+    count = patches.count
     if len(corners) == 0:
-        empty = np.zeros(count + 1, np.int32)
-        return empty, empty[:-1], np.zeros(0, np.int64)
-    owner = np.sort(patch_of[corners], axis=1)
-    repeated = np.zeros(owner.shape, bool)
-    repeated[:, 1:] = owner[:, 1:] == owner[:, :-1]
-    inside = (owner[:, :1] == owner[:, -1:]).repeat(owner.shape[1], 1)
-    element = np.repeat(np.arange(len(corners)), owner.shape[1]).reshape(owner.shape)
-    keep = ~repeated
-    patch, crossing, element = owner[keep], ~inside[keep], element[keep]
-    order = np.lexsort((element, crossing, patch))
+        return np.zeros(count + 1, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int32)
+    owner = np.sort(patches.patch_of[corners], axis=1)
+    keep = np.ones(owner.shape, bool)
+    keep[:, 1:] = owner[:, 1:] != owner[:, :-1]
+    element = np.broadcast_to(np.arange(len(corners))[:, None], owner.shape)[keep]
+    patch = owner[keep]
+    order = np.lexsort((element, patch))
     starts = np.searchsorted(patch[order], np.arange(count + 1)).astype(np.int32)
-    inner = starts[:-1] + np.bincount(patch[~crossing], minlength=count)
-    return starts, inner.astype(np.int32), element[order]
+    return starts, element[order], patch[order]
 
 
 def cpu_patch_size(particles: int) -> int:
@@ -102,30 +97,36 @@ def cpu_layout(model: Model) -> CpuLayout:
     """Lay the model out for the CPU kernel."""
     patch = cpu_patch_size(sum(b.particles[1] - b.particles[0] for b in model.bodies))
     starts, body_of = _grouped_blocks(model.bodies, patch)
-    count = len(body_of)
-    patch_of = (np.searchsorted(starts, np.arange(model.particles.count), side="right") - 1).astype(np.int32)
+    patches = build_patches(starts, element_pairs(model), model.particles.count)
+    held = np.concatenate([[0], np.cumsum(np.diff(patches.starts) + np.diff(patches.halo_starts))])
     tables = CpuPatches()
 
     def put(name: str, array: np.ndarray, dtype: Any) -> None:
         setattr(tables, name, wp.array(np.ascontiguousarray(array), dtype=dtype, device="cpu"))
 
-    put("starts", starts, int)
+    def put_elements(name: str, places: str, corners: np.ndarray, dtype: Any) -> np.ndarray:
+        """Store the elements that touch each patch, with their corners' places in its copy; return their numbers."""
+        first, element, patch_of = _elements_by_patch(corners, patches)
+        put(f"{name}_starts", first, int)
+        local = [held[patch_of] + patches.local(patch_of, corners[element, c]) for c in range(corners.shape[1])]
+        put(f"{name}_{places}", np.stack(local, 1).astype(np.int32), dtype)
+        return element
+
+    put("starts", patches.starts, int)
     put("body", body_of, int)
-    tet_starts, tet_inner, tet = _elements_by_patch(model.tets.corners, patch_of, count)
-    put("tet_starts", tet_starts, int)
-    put("tet_inner", tet_inner, int)
-    put("tet_corners", model.tets.corners[tet], wp.vec4i)
+    put("halo_starts", patches.halo_starts, int)
+    put("halo", patches.halo, int)
+    put("held", held.astype(np.int32), int)
+    tet = put_elements("tet", "corners", model.tets.corners, wp.vec4i)
     put("tet_inv_six_volume", (1.0 / (6.0 * model.tets.rest_volume[tet])).astype(np.float32), float)
-    spring_starts, spring_inner, spring = _elements_by_patch(model.springs.pairs, patch_of, count)
-    put("spring_starts", spring_starts, int)
-    put("spring_inner", spring_inner, int)
-    put("spring_pairs", model.springs.pairs[spring], wp.vec2i)
+    spring = put_elements("spring", "pairs", model.springs.pairs, wp.vec2i)
     put("spring_stiffness_length", _stiffness_length(model, spring), wp.vec2)
-    triangle_starts, _, triangle = _elements_by_patch(model.triangles.corners, patch_of, count)
-    put("triangle_starts", triangle_starts, int)
-    put("triangle_corners", model.triangles.corners[triangle], wp.vec3i)
+    triangle = put_elements("triangle", "corners", model.triangles.corners, wp.vec3i)
     put("triangle_inv_double_area", (0.5 / model.triangles.rest_area[triangle]).astype(np.float32), float)
-    return CpuLayout(tables, count)
+    tables.x = wp.zeros(int(held[-1]), dtype=wp.vec4d, device="cpu")
+    tables.v = wp.zeros(int(held[-1]), dtype=wp.vec4, device="cpu")
+    tables.force = wp.zeros(int(held[-1]), dtype=wp.vec4, device="cpu")
+    return CpuLayout(tables, patches.count)
 
 
 def _stiffness_length(model: Model, spring: np.ndarray) -> np.ndarray:

@@ -1,0 +1,178 @@
+"""Scene files, version 1: which keys there are, taken from the classes that define them."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from typing import Any
+
+from pliant.collide.shapes.plane import PlaneSurface
+from pliant.materials import Material, RawConstants
+from pliant.mesh import shapes
+from pliant.mesh.surface import SurfaceMesh
+from pliant.mesh.tets import TetMesh
+from pliant.scene import SceneSettings
+from pliant.scene_file.form import Either, Kind, ListOf, Table, Variant, Vector, scalar, settings_of
+from pliant.settings import Described, setting
+from pliant.solvers import solver_classes
+
+VERSION = 1
+MOST_COPIES = 100_000
+SCHEMA_ID = "urn:pliant:scene:1"
+
+
+@dataclasses.dataclass(frozen=True)
+class FilmSettings(Described):
+    """How a film of the run is made."""
+
+    fps: float = setting(30.0, "pictures per second of the film", above=0.0, high=1000.0)
+    width: int = setting(640, "width of the picture", unit="pixels", low=16, high=8192)
+    height: int = setting(360, "height of the picture", unit="pixels", low=16, high=8192)
+    samples: int = setting(2, "rays along each side of a pixel that an edge crosses", low=1, high=8)
+    quality: int = setting(85, "from 0 (small file) to 100 (best picture)", low=0, high=100)
+    wireframe: bool = setting(False, "draw the edges of the triangles")
+
+
+def shape_functions() -> dict[str, Any]:
+    """The functions of `pliant.mesh.shapes` that make a mesh, by name."""
+    made = (TetMesh.__name__, SurfaceMesh.__name__)
+    found = inspect.getmembers(shapes, inspect.isfunction)
+    return {name: f for name, f in found if not name.startswith("_") and inspect.signature(f).return_annotation in made}
+
+
+def _shape_table(function: Any) -> Table:
+    """The parameters of a shape function as keys; `Any` is one number or several, as many as the default size has."""
+    parameters = inspect.signature(function).parameters
+    several = max((len(p.default) for p in parameters.values() if isinstance(p.default, tuple)), default=1)
+    keys: dict[str, Kind] = {}
+    for name, parameter in parameters.items():
+        default = parameter.default
+        if parameter.annotation == "str":
+            keys[name] = scalar("str", default, f"see the documentation of shapes.{function.__name__}")
+            continue
+        whole = isinstance(default, int) or "int" in str(parameter.annotation)
+        one = scalar("int", None, "number of cells", low=1) if whole else scalar("float", None, "length [m]", above=0.0)
+        keys[name] = one
+        if parameter.annotation == "Any":
+            keys[name] = Either(ListOf(one, one.field.metadata["meaning"] + " along each axis", several, several), list, one)  # fmt: skip
+    return Table(keys, (inspect.getdoc(function) or "").splitlines()[0])
+
+
+def scene_table() -> Table:
+    """The whole file."""
+    material = settings_of(Material)
+    base = scalar("str", "", "a preset or a material named further up, whose values hold where none is given")
+    preset_or_name = scalar("str", "soft_rubber", "the name of a preset or of a [[material]]")
+    inline = Table({"base": base, **material}, "a material given in place")
+    number = scalar("float", 0.0, "number")
+    pair = scalar("int", 0, "pixels", low=16, high=8192)
+    film = settings_of(FilmSettings)
+    methods = solver_classes()
+    pin = Table(
+        {
+            "vertices": ListOf(scalar("int", 0, "vertex number", low=0), "vertex numbers of the mesh"),
+            "box": ListOf(Vector("corner [m]"), "lowest and highest corner of a box, in the world [m]", 2, 2),
+            "path": ListOf(
+                ListOf(Either(Vector("offset [m]"), list, number), "a time [s] and an offset [m]", 2, 2),
+                "keys along which the vertices are led, such as [[0, [0, 0, 0]], [2, [1, 0, 0]]]",
+            ),
+        },
+        "vertices that are held, or led along a path",
+        one_of=("vertices", "box"),
+    )
+    copies = Table(
+        {
+            "count": ListOf(scalar("int", 1, "copies", low=1, high=MOST_COPIES), "copies along x, y and z", 3, 3),
+            "spacing": Vector("distance of neighbours along x, y and z [m]"),
+            "jitter": scalar("float", 0.0, "largest random displacement along each axis", unit="m", low=0.0),
+            "seed": scalar("int", 0, "what the random displacements follow from", low=0),
+        },
+        "a grid of the same body",
+        required=("count", "spacing"),
+    )
+    shape = Variant("kind", {n: _shape_table(f) for n, f in shape_functions().items()}, "a body made by formula")
+    body = Table(
+        {
+            "name": scalar("str", "", "must be new; numbered if not given"),
+            "shape": shape,
+            "file": scalar("str", "", "a tet mesh (.node, .ele, .vert, .tet, .txt), seen from the scene file"),
+            "file2": scalar("str", "", "the other file of the mesh, where its name does not follow from the first"),
+            "scale": Either(Vector("factors along x, y and z"), list, scalar("float", 1.0, "factor", above=0.0)),
+            "material": Either(inline, dict, preset_or_name),
+            "method": scalar("str", "mass_spring", "how it is simulated", choices=tuple(methods)),
+            "position": Vector("where the mesh's origin goes [m]"),
+            "rotation": Vector("axis times angle in degrees, about the mesh's origin"),
+            "velocity": Vector("[m/s]"),
+            "angular_velocity": Vector("about the centre of mass [rad/s]"),
+            "color": Vector("red, green, blue from 0 to 1"),
+            "raw": Table(settings_of(RawConstants), "spring constants given directly, instead of the material's"),
+            "mass_distribution": scalar(
+                "str", "lumped", "how mass comes to the vertices", choices=("lumped", "average_volume")
+            ),
+            "largest_inverse_mass": scalar("float", None, "inverse masses above are cut", unit="1/kg", above=0.0),
+            "pins": ListOf(pin, "vertices that are held or led"),
+            "copies": copies,
+        },
+        "a soft body",
+        one_of=("shape", "file"),
+    )
+    plane = Table(
+        {
+            "name": scalar("str", "", "for messages"),
+            "point": Vector("any point of the plane [m]"),
+            "normal": Vector("direction out of the solid"),
+            "velocity": Vector("of the surface, along itself, as of a conveyor belt [m/s]"),
+            **settings_of(PlaneSurface),
+        },
+        "an infinite plane; without keys a floor at height zero",
+    )
+    camera = Table(
+        {
+            "position": Vector("where the eye is [m]"),
+            "target": Vector("the point in the middle of the picture [m]"),
+            "direction": Vector("from the bodies to the eye, which then is as near as it can be"),
+            "up": Vector("direction that points up in the picture"),
+            "fov_deg": scalar("float", 35.0, "vertical angle of view", unit="degrees", low=0.1, high=170.0),
+        },
+        "where pictures are taken from; chosen if not given",
+    )
+    return Table(
+        {
+            "version": scalar("int", VERSION, "version of the format", low=VERSION, high=VERSION),
+            "name": scalar("str", "", "for messages and files; that of the file if not given"),
+            "description": scalar("str", "", "what the scene shows"),
+            "scene": Table(
+                {
+                    "gravity": Vector("[m/s^2]"),
+                    "frames": scalar("int", 240, "frames of a run", low=1, high=100_000_000),
+                    **settings_of(SceneSettings),
+                },
+                "what holds for the whole scene",
+            ),
+            "solver": Table(
+                {name: Table(settings_of(cls.Settings), f"settings of {name}") for name, cls in methods.items()},
+                "settings of each method",
+            ),
+            "material": ListOf(
+                Table({"name": scalar("str", "", "its name"), "base": base, **material}, "a material", ("name",)),
+                "materials by name",
+            ),
+            "body": ListOf(body, "the bodies"),
+            "plane": ListOf(plane, "the planes", shortest=0),
+            "camera": camera,
+            "film": Table(
+                {"size": ListOf(pair, "width and height of the picture [pixels]", 2, 2),
+                 **{k: kind for k, kind in film.items() if k not in ("width", "height")}},
+                "how a film of the run is made",
+            ),
+        },
+        "A scene of Pliant",
+        required=("version", "body"),
+    )  # fmt: skip
+
+
+def scene_schema() -> dict[str, Any]:
+    """The format as JSON schema, draft 2020-12."""
+    schema = scene_table().schema()
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SCHEMA_ID, "title": "Pliant scene"}
+    return {**head, **schema}

@@ -1,0 +1,38 @@
+"""Fixtures of all tests, and the folder's own modules (bodies.py, reference.py) made importable."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+def _devices() -> list:
+    from pliant.launch import pick_device
+
+    cuda = pick_device("auto")
+    return ["cpu", *([pytest.param(cuda, marks=pytest.mark.cuda)] if cuda != "cpu" else [])]
+
+
+def pytest_generate_tests(metafunc):
+    """A test that asks for `device` runs on the CPU always, and on CUDA where there is one."""
+    if "device" in metafunc.fixturenames:
+        metafunc.parametrize("device", _devices())
+
+
+@pytest.fixture
+def cuda() -> str:
+    """The CUDA device of a test that compares it with the CPU; skipped where there is none."""
+    from pliant.launch import pick_device
+
+    name = pick_device("auto")
+    if name == "cpu":
+        pytest.skip("no CUDA device")
+    return name
+
+
+@pytest.fixture
+def set_threads(monkeypatch):
+    """A function that sets the number of CPU threads for what is built and run after it."""
+    return lambda count: monkeypatch.setenv("PLIANT_THREADS", str(count))

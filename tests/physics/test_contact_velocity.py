@@ -1,0 +1,143 @@
+"""Restitution and Coulomb friction of one particle, against float64."""
+
+import numpy as np
+import pytest
+import warp as wp
+
+from pliant.physics.contact import PlaneData, contact_velocity, meet_planes
+
+wp.set_module_options({"enable_backward": False})
+
+UP = np.array([0.0, 1.0, 0.0])
+
+
+@wp.kernel
+def call_contact(
+    v: wp.array(dtype=wp.vec3),
+    surface_v: wp.vec3,
+    normal: wp.vec3,
+    friction: float,
+    restitution: float,
+    rest_speed: float,
+    v_out: wp.array(dtype=wp.vec3),
+):
+    i = wp.tid()
+    v_out[i] = contact_velocity(v[i], surface_v, normal, friction, restitution, rest_speed)
+
+
+@wp.kernel
+def call_planes(
+    planes: wp.array(dtype=PlaneData),
+    count: int,
+    x: wp.array(dtype=wp.vec3),
+    v: wp.array(dtype=wp.vec3),
+    friction: float,
+    restitution: float,
+    x_out: wp.array(dtype=wp.vec3),
+    v_out: wp.array(dtype=wp.vec3),
+    touched_out: wp.array(dtype=int),
+):
+    i = wp.tid()
+    met = meet_planes(x[i], v[i], planes, count, friction, restitution, 0.0)
+    x_out[i] = met.x
+    v_out[i] = met.v
+    touched_out[i] = met.touched
+
+
+def after(v, friction=0.0, restitution=0.0, rest_speed=0.0, surface=(0.0, 0.0, 0.0), normal=UP, device="cpu"):
+    v = np.atleast_2d(np.asarray(v, float))
+    source = wp.array(v.astype(np.float32), dtype=wp.vec3, device=device)
+    out = wp.zeros(len(v), dtype=wp.vec3, device=device)
+    inputs = [source, wp.vec3(*surface), wp.vec3(*normal), friction, restitution, rest_speed]
+    wp.launch(call_contact, len(v), inputs=inputs, outputs=[out], device=device)
+    return out.numpy().astype(np.float64)
+
+
+@pytest.fixture(scope="module")
+def normal():
+    n = np.array([0.3, 0.9, -0.2])
+    return n / np.linalg.norm(n)
+
+
+@pytest.fixture(scope="module")
+def speeds():
+    return np.random.default_rng(8).normal(size=(400, 3))
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.3, 1.0])
+def test_restitution_without_friction(speeds, normal, restitution, device):
+    before, result = speeds @ normal, after(speeds, restitution=restitution, normal=normal, device=device)
+    hit = before < 0
+    np.testing.assert_allclose(result[hit] @ normal, -restitution * before[hit], atol=1e-6)
+    tangent = np.eye(3) - np.outer(normal, normal)
+    np.testing.assert_allclose(result @ tangent, speeds @ tangent, atol=1e-6)
+
+
+def test_leaving_particles_are_left_alone(speeds, normal, device):
+    leaving = speeds[speeds @ normal >= 1e-6]
+    np.testing.assert_array_equal(
+        after(leaving, 0.9, 0.5, normal=normal, device=device), leaving.astype(np.float32).astype(np.float64)
+    )
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.2, 0.7, 3.0])
+@pytest.mark.parametrize("restitution", [0.0, 0.6])
+def test_coulomb_cone(speeds, normal, friction, restitution, device):
+    surface = np.cross(normal, [0.4, 0.1, -0.7])
+    relative = speeds - surface
+    approach = relative @ normal
+    hit = approach < 0
+    result = after(speeds, friction, restitution, surface=surface, normal=normal, device=device) - surface
+    tangent = np.eye(3) - np.outer(normal, normal)
+    before, behind = relative[hit] @ tangent, result[hit] @ tangent
+    lost = np.linalg.norm(before - behind, axis=1)
+    most = friction * (1 + restitution) * -approach[hit]
+    assert (lost <= most + 1e-6).all()
+    # sliding loses exactly mu times the normal change and keeps its direction; sticking stops
+    sliding = np.linalg.norm(before, axis=1) > most
+    np.testing.assert_allclose(lost[sliding], most[sliding], atol=1e-6)
+    np.testing.assert_allclose(behind[~sliding], 0.0, atol=1e-6)
+    assert (np.einsum("ij,ij->i", before, behind) >= -1e-6).all()
+    # nothing gains energy
+    assert (np.linalg.norm(result[hit], axis=1) <= np.linalg.norm(relative[hit], axis=1) + 1e-6).all()
+
+
+def test_slow_approach_does_not_bounce(device):
+    result = after([[0, -0.019, 0], [0, -0.021, 0]], restitution=0.5, rest_speed=0.02, device=device)
+    np.testing.assert_allclose(result[:, 1], [0.0, 0.0105], atol=1e-7)
+
+
+def planes_meet(planes, x, v, friction=0.0, restitution=0.0, device="cpu"):
+    rows = []
+    for normal, offset, mu, e in planes:
+        data = PlaneData()
+        data.normal, data.offset, data.friction, data.restitution = wp.vec3(*normal), offset, mu, e
+        rows.append(data)
+    make = lambda a: wp.array(np.atleast_2d(a).astype(np.float32), dtype=wp.vec3, device=device)
+    x, v = make(x), make(v)
+    x_out, v_out = wp.zeros_like(x), wp.zeros_like(v)
+    touched = wp.zeros(len(x), dtype=int, device=device)
+    table = wp.array(rows, dtype=PlaneData, device=device)
+    inputs = [table, len(rows), x, v, friction, restitution]
+    wp.launch(call_planes, len(x), inputs=inputs, outputs=[x_out, v_out, touched], device=device)
+    return x_out.numpy(), v_out.numpy(), touched.numpy()
+
+
+def test_particles_are_put_back_on_the_plane(device):
+    x = np.array([[0.3, -0.2, 1.0], [0.0, 0.2, 0.0], [0.0, 0.1, 0.0]])
+    out, v, touched = planes_meet([(UP, 0.1, 0.0, 0.0)], x, [[1.0, -1, 0]] * 3, device=device)
+    np.testing.assert_allclose(out[:, 1], [0.1, 0.2, 0.1], atol=1e-7)
+    assert touched.tolist() == [1, 0, 0]
+    np.testing.assert_allclose(v, [[1, 0, 0], [1, -1, 0], [1, -1, 0]], atol=1e-7)
+
+
+def test_friction_is_the_geometric_mean_and_restitution_the_larger(device):
+    _, v, _ = planes_meet([(UP, 0.0, 0.9, 0.2)], [0, -0.1, 0], [10.0, -1, 0], 0.4, 0.5, device=device)
+    np.testing.assert_allclose(v[0], [10 - 0.6 * 1.5, 0.5, 0], rtol=1e-6)
+
+
+def test_a_corner_of_two_planes(device):
+    walls = [(UP, 0.0, 0.0, 0.0), ((1.0, 0, 0), -0.5, 0.0, 0.0)]
+    x, v, _ = planes_meet(walls, [-0.7, -0.1, 0.0], [-1.0, -1, 1], device=device)
+    np.testing.assert_allclose(x[0], [-0.5, 0, 0], atol=1e-7)
+    np.testing.assert_allclose(v[0], [0, 0, 1], atol=1e-7)
