@@ -20,6 +20,8 @@ import warp as wp
 from pliant.errors import InputError
 
 wp.config.log_level = wp.LOG_WARNING
+# One level for all modules: each level has a precompiled header of its own, which takes 2 s in a cold process.
+wp.config.optimization_level = 3
 
 # Items per thread below which a fork and join (about 65 us) costs more than it saves.
 DEFAULT_GRAIN = 8192
@@ -185,6 +187,28 @@ def copy(target: wp.array, source: wp.array) -> None:
         _recording[-1].add([lambda: wp.copy(target, source)])
     else:
         wp.copy(target, source)
+
+
+def repeat_while(going: wp.array, body: Callable[[], None], *, device: str) -> None:
+    """Repeat the launches of `body` while ``going[0]`` is not zero; `body` must end by setting it.
+
+    Inside a CUDA graph this is a conditional node, so nothing is read back.
+    """
+    if device != "cpu":
+        wp.capture_while(going, body)
+        return
+    with record() as recording:
+        body()
+    flag = going.numpy()  # shares memory with the array
+
+    def loop() -> None:
+        while flag[0]:
+            recording.replay()
+
+    if _recording:
+        _recording[-1].add([loop])
+    else:
+        loop()
 
 
 def load_modules(*modules: Any, device: str) -> None:

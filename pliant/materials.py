@@ -90,24 +90,32 @@ class SpringConstants:
     area_modulus: float
 
 
-def spring_constants(material: Material) -> tuple[SpringConstants, str]:
+def spring_constants(material: Material, *, sheet: bool = False) -> tuple[SpringConstants, str]:
     """Springs and volume energy that together have the material's shear and bulk modulus.
 
     Springs with k = E' V_e / L^2 on an isotropic mesh have the Lame moduli lambda = mu = 0.4 E' (average of
     n n n n over directions), so E' = mu / 0.4, and the volume energy carries what the springs lack of the bulk
     modulus. Central springs alone have Poisson's ratio 1/4: a smaller one cannot be reached, and is reported.
+    In the plane of a sheet the same holds with 0.375 for 0.4, the area modulus E / (2 (1 - nu)) for the bulk modulus,
+    and 1/3 for 1/4.
 
     Returns:
         The constants, and a note for the user, empty if nothing is to be said.
     """
-    spring_modulus = material.shear_modulus / 0.4
-    missing = material.bulk_modulus - spring_modulus * 2.0 / 3.0
+    share, bulk, of_springs, least = (
+        (0.375, material.young / (2.0 * (1.0 - material.poisson)), 0.75, "1/3")
+        if sheet
+        else (0.4, material.bulk_modulus, 2.0 / 3.0, "1/4")
+    )
+    spring_modulus = material.shear_modulus / share
+    missing = bulk - spring_modulus * of_springs
     note = ""
     if missing < 0.0:
         note = (
-            f"Poisson's ratio {material.poisson:g} is below 1/4, which springs cannot have: "
-            "the mass-spring method takes 1/4 and keeps Young's modulus."
+            f"Poisson's ratio {material.poisson:g} is below {least}, which springs{' of a sheet' * sheet} cannot have: "
+            f"the mass-spring method takes {least} and keeps Young's modulus."
         )
         spring_modulus, missing = material.young, 0.0
-    area_modulus = material.young * material.thickness / (2.0 * (1.0 - material.poisson))
-    return SpringConstants(spring_modulus, missing, area_modulus), note
+    if sheet:
+        return SpringConstants(spring_modulus, 0.0, missing * material.thickness), note
+    return SpringConstants(spring_modulus, missing, 0.0), note

@@ -220,8 +220,13 @@ class Scene:
         cls.Settings(**merged)
         self.solver_settings[method] = merged
 
-    def build(self, device: str = "auto") -> Simulation:
-        """Turn the scene into a simulation on a device."""
+    def build(self, device: str = "auto", *, estimate_step: bool = True) -> Simulation:
+        """Turn the scene into a simulation on a device.
+
+        Args:
+            device: 'auto', 'cpu' or 'cuda:0'.
+            estimate_step: find the largest stable step; may be left out where 'substeps' is given, to save time.
+        """
         if not self.bodies:
             raise InputError(
                 "the scene has no bodies",
@@ -249,7 +254,10 @@ class Scene:
             for index, path in entry.pins:
                 particles = body.particle_of[index]
                 sim.pins.add(particles, model.particles.rest[particles], path, state)
-        self._choose_step(sim)
+        if estimate_step or self.settings.substeps is None:
+            self._choose_step(sim)
+        else:
+            sim.substeps = self.settings.substeps
         self._warn_about_start(sim)
         return sim
 

@@ -141,10 +141,10 @@ class Simulation:
             self.pipeline.detect(self.state.x, self.contacts, margin=1e-6)
         else:
             for _ in range(count):
-                self._issue_substep()
+                self.issue_substep()
         self.guard.look(self.state)
 
-    def _issue_substep(self) -> None:
+    def issue_substep(self) -> None:
         if self.pulls.active:
             self.pulls.apply(self.state)
         for solver in self.solvers:
@@ -194,7 +194,7 @@ class Simulation:
         self.pins.lead(self.state, self.frame_dt)
         report, substep = self.guard.read(), 0
         for substep in range(1, self.substeps + 1):
-            self._issue_substep()
+            self.issue_substep()
             self.guard.look(self.state)
             report = self.guard.read()
             if report.bad:

@@ -1,0 +1,31 @@
+"""Benchmarks: ratios measured in one run, with medians, versions and device beside them."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+
+from pliant.errors import InputError
+from pliant.launch import pick_device
+
+BENCHES = {
+    "springs": "speed of the mass-spring step",
+    "sources": "the tables of the mass-spring source, beside its numbers",
+    "startup": "time from the start of the process to the first frame",
+}
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run one bench: args has name, device, json and quick."""
+    from pliant.bench.report import Report, device_name
+
+    if args.name not in BENCHES:
+        raise InputError(f"no bench {args.name!r}", "bench", f"Use one of: {', '.join(BENCHES)}")
+    device = pick_device(args.device)
+    report = Report(args.name)
+    print(f"pliant bench {args.name}: {BENCHES[args.name]}, on {device_name(device)}", flush=True)
+    importlib.import_module(f"pliant.bench.{args.name}").run(report, device, args.quick)
+    if args.json:
+        report.save(args.json)
+        print(f"written to {args.json}")
+    return 0

@@ -54,7 +54,8 @@ def _shape_table(function: Any) -> Table:
         one = scalar("int", None, "number of cells", low=1) if whole else scalar("float", None, "length [m]", above=0.0)
         keys[name] = one
         if parameter.annotation == "Any":
-            keys[name] = Either(ListOf(one, one.field.metadata["meaning"] + " along each axis", several, several), list, one)  # fmt: skip
+            each = ListOf(one, f"{one.field.metadata['meaning']} along each axis", several, several)
+            keys[name] = Either(each, list, one)
     return Table(keys, (inspect.getdoc(function) or "").splitlines()[0])
 
 

@@ -20,16 +20,19 @@ def resolve_contacts(
     x_next: wp.array(dtype=wp.vec3),
     carry_next: wp.array(dtype=wp.vec3),
     v_next: wp.array(dtype=wp.vec3),
+    v_carry_next: wp.array(dtype=wp.vec3),
     rest_speed: float,
     x_out: wp.array(dtype=wp.vec3),
     carry_out: wp.array(dtype=wp.vec3),
     v_out: wp.array(dtype=wp.vec3),
+    v_carry_out: wp.array(dtype=wp.vec3),
 ):
     """Commit the prediction, put back on the surfaces what went through them."""
     i = start + wp.tid()
     x = x_next[i]
     v = v_next[i]
     carry = carry_next[i]
+    v_carry = v_carry_next[i]
     if inv_mass[i] > 0.0:
         b = body[i]
         for k in range(slots):
@@ -39,6 +42,7 @@ def resolve_contacts(
                 if inside > 0.0:
                     x = x + inside * plane.normal
                     carry = wp.vec3(0.0, 0.0, 0.0)
+                    v_carry = wp.vec3(0.0, 0.0, 0.0)
                     v = contact_velocity(
                         v,
                         plane.velocity,
@@ -50,3 +54,4 @@ def resolve_contacts(
     x_out[i] = x
     carry_out[i] = carry
     v_out[i] = v
+    v_carry_out[i] = v_carry

@@ -9,11 +9,12 @@ from pliant.solvers.mass_spring.constants import BodyConstants, StepConstants
 
 @wp.struct
 class Motion:
-    """A particle's position (with the part float32 cannot hold), velocity and acceleration."""
+    """A particle's position and velocity, each with the part that float32 cannot hold, and its acceleration."""
 
     x: wp.vec3
     carry: wp.vec3
     v: wp.vec3
+    v_carry: wp.vec3
     a: wp.vec3
 
 
@@ -34,6 +35,7 @@ def advance(
     x: wp.vec3,
     carry: wp.vec3,
     v: wp.vec3,
+    v_carry: wp.vec3,
     a: wp.vec3,
     a_before: wp.vec3,
     body: BodyConstants,
@@ -49,23 +51,27 @@ def advance(
     """
     next = Motion()
     dt = step.dt
-    moved = wp.vec3()
-    v_next = v + dt * a
-    if step.action == 1:
-        moved = dt * v
-    elif step.action == 2:
-        moved = dt * v_next
-    else:
-        corrected = v + (0.5 * dt) * (a - a_before)
-        moved = dt * corrected + (0.5 * dt * dt) * a
-        v_next = corrected + dt * a
+    gain = dt * a
+    if step.action == 3:
+        gain = dt * a + (0.5 * dt) * (a - a_before)
     if pinned:
-        moved = dt * v
-        v_next = v
-    total = add_carried(x, carry, moved)
+        gain = wp.vec3(0.0, 0.0, 0.0)
+    speed = add_carried(v, v_carry, gain)
+    # the velocity that moves the particle: the old one, the new one, or the mean of both
+    mover = speed.high
+    mover_carry = speed.carry
+    if step.action == 1:
+        mover = v
+        mover_carry = v_carry
+    elif step.action == 3:
+        mover_carry = speed.carry - (0.5 * dt) * a
+    if pinned:
+        mover_carry = wp.vec3(0.0, 0.0, 0.0)
+    total = add_carried(x, carry + dt * mover_carry, dt * mover)
     next.x = total.high
     next.carry = total.carry
-    next.v = v_next
+    next.v = speed.high
+    next.v_carry = speed.carry
     next.a = a
     if step.plane_count > 0 and not pinned:
         met = meet_planes(next.x, next.v, planes, step.plane_count, body.friction, body.restitution, step.rest_speed)
@@ -73,4 +79,5 @@ def advance(
             next.x = met.x
             next.carry = wp.vec3(0.0, 0.0, 0.0)
             next.v = met.v
+            next.v_carry = wp.vec3(0.0, 0.0, 0.0)
     return next

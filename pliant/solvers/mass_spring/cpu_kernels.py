@@ -79,11 +79,13 @@ def step_patches(
     x: wp.array(dtype=wp.vec3),
     carry: wp.array(dtype=wp.vec3),
     v: wp.array(dtype=wp.vec3),
+    v_carry: wp.array(dtype=wp.vec3),
     step: StepConstants,
     a_inout: wp.array(dtype=wp.vec3),
     x_out: wp.array(dtype=wp.vec3),
     carry_out: wp.array(dtype=wp.vec3),
     v_out: wp.array(dtype=wp.vec3),
+    v_carry_out: wp.array(dtype=wp.vec3),
 ):
     """Sum the internal forces of one patch and advance its particles, or write their acceleration."""
     patch = start + wp.tid()
@@ -151,9 +153,10 @@ def step_patches(
         if step.action == 0:
             a_inout[i] = a
         else:
-            next = advance(x[i], carry[i], v[i], a, a_inout[i], body, step, planes, w == 0.0)
+            next = advance(x[i], carry[i], v[i], v_carry[i], a, a_inout[i], body, step, planes, w == 0.0)
             x_out[i] = next.x
             carry_out[i] = next.carry
             v_out[i] = next.v
+            v_carry_out[i] = next.v_carry
             if step.action == 3:
                 a_inout[i] = next.a

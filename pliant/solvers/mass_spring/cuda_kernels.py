@@ -13,7 +13,7 @@ import warp as wp
 
 from pliant.physics.area import area_force
 from pliant.physics.contact import PlaneData
-from pliant.physics.volume import corner_damping, opposite_normal, six_volume_rate, tet_pressure
+from pliant.physics.volume import corner_damping, opposite_normal, tet_pressure
 from pliant.solvers.mass_spring.advance import acceleration, advance
 from pliant.solvers.mass_spring.constants import BodyConstants, StepConstants
 from pliant.solvers.mass_spring.cuda_native import (
@@ -69,15 +69,20 @@ def snapped(x: float, quantum: float, inv_quantum: float) -> float:
 
 
 @functools.cache
-def step_kernel(block: int, lanes: int, capacity: int, volume_damping_form: int, has_triangles: bool) -> Any:
-    """The step kernel for blocks of `block` threads, `lanes` per particle, and at most `capacity` particles held."""
+def step_kernel(
+    block: int, lanes: int, capacity: int, volume_form: int, volume_damping_form: int, has_triangles: bool
+) -> Any:
+    """The step kernel for blocks of `block` threads, `lanes` per particle, and at most `capacity` particles held.
+
+    `volume_form` is that of all bodies, or -1 where they differ.
+    """
 
     @wp.func_native(f"__shared__ float4 pool[{2 * capacity}]; return (int)(unsigned)__cvta_generic_to_shared(pool);")
     def position_pool() -> int: ...
 
     velocities = capacity * 16
 
-    @wp.kernel(module="unique", grid_stride=False, enable_backward=False, module_options={"fast_math": True})
+    @wp.kernel(module="unique", grid_stride=False, enable_backward=False)
     def step_patches(
         patches: CudaPatches,
         bodies: wp.array(dtype=BodyConstants),
@@ -87,11 +92,13 @@ def step_kernel(block: int, lanes: int, capacity: int, volume_damping_form: int,
         x: wp.array(dtype=wp.vec3),
         carry: wp.array(dtype=wp.vec3),
         v: wp.array(dtype=wp.vec3),
+        v_carry: wp.array(dtype=wp.vec3),
         step: StepConstants,
         a_inout: wp.array(dtype=wp.vec3),
         x_out: wp.array(dtype=wp.vec3),
         carry_out: wp.array(dtype=wp.vec3),
         v_out: wp.array(dtype=wp.vec3),
+        v_carry_out: wp.array(dtype=wp.vec3),
     ):
         tid = wp.tid()
         patch = tid // wp.static(block)
@@ -148,18 +155,29 @@ def step_kernel(block: int, lanes: int, capacity: int, volume_damping_form: int,
             e1 = shared_get(pool, j) - xi
             e2 = shared_get(pool, k) - xi
             e3 = shared_get(pool, m) - xi
-            normal = opposite_normal(e1, e2, e3)
+            normal = wp.vec3()
             rate = float(0.0)
             if wp.static(volume_damping_form > 0):
                 d1 = shared_get(vpool, j) - vi
                 d2 = shared_get(vpool, k) - vi
                 d3 = shared_get(vpool, m) - vi
                 if wp.static(volume_damping_form == 1):
-                    rate = six_volume_rate(e1, e2, e3, d1, d2, d3)
+                    # the gradients at the other corners give the rate, and their sum the normal
+                    g1 = wp.cross(e2, e3)
+                    g2 = wp.cross(e3, e1)
+                    g3 = wp.cross(e1, e2)
+                    rate = wp.dot(d1, g1) + wp.dot(d2, g2) + wp.dot(d3, g3)
+                    normal = g1 + g2 + g3
                 else:
+                    normal = opposite_normal(e1, e2, e3)
                     force += corner_damping(normal, d1, d2, d3, body.volume_damping)
+            else:
+                normal = opposite_normal(e1, e2, e3)
+            form = body.volume_form
+            if wp.static(volume_form >= 0):
+                form = wp.static(volume_form)
             pressure = tet_pressure(
-                wp.dot(e1, normal), rate, inv, body.volume_stiffness, body.volume_form, body.volume_damping
+                wp.dot(e1, normal), rate, inv, body.volume_stiffness, form, body.volume_damping
             )
             force += (pressure * wp.static(1.0 / 6.0)) * normal
 
@@ -209,10 +227,11 @@ def step_kernel(block: int, lanes: int, capacity: int, volume_damping_form: int,
                 before = wp.vec3()
                 if step.action == 3:
                     before = a_inout[i]
-                next = advance(x[i], carry[i], vi, a, before, body, step, planes, w == 0.0)
+                next = advance(x[i], carry[i], vi, v_carry[i], a, before, body, step, planes, w == 0.0)
                 x_out[i] = next.x
                 carry_out[i] = next.carry
                 v_out[i] = next.v
+                v_carry_out[i] = next.v_carry
                 if step.action == 3:
                     a_inout[i] = next.a
 

@@ -21,7 +21,7 @@ def mass_spring_elements(spec: BodySpec) -> Elements:
     Stiffness from the material: an edge of a tet mesh gets k = E' (volume around it) / L^2 (Van Gelder 1998), an edge
     of a sheet the same with area times thickness; so the body does not change with the mesh.
     """
-    constants, note = spring_constants(spec.material)
+    constants, note = spring_constants(spec.material, sheet=isinstance(spec.mesh, SurfaceMesh))
     notes = [note] if note and spec.raw is None else []
     mesh = spec.mesh
     count = len(mesh.vertices)
@@ -31,14 +31,16 @@ def mass_spring_elements(spec: BodySpec) -> Elements:
     if isinstance(mesh, TetMesh):
         tets = Tets.build(mesh.vertices, mesh.tets)
         triangles = Triangles.build(mesh.vertices, none)
-        around = edge_volumes(mesh.tets, tets.rest_volume, edges, count)
-        stiffness = constants.spring_modulus * around / length**2
+        if spec.raw is None:
+            around = edge_volumes(mesh.tets, tets.rest_volume, edges, count)
+            stiffness = constants.spring_modulus * around / length**2
         element_mass, corners = spec.material.density * tets.rest_volume, mesh.tets
     else:
         assert isinstance(mesh, SurfaceMesh)
         tets = Tets.build(mesh.vertices, np.zeros((0, 4), np.int32))
         triangles = Triangles.build(mesh.vertices, mesh.triangles)
-        stiffness = spec.material.young * spec.material.thickness * _edge_areas(mesh, triangles, edges) / length**2
+        around = spec.material.thickness * _edge_areas(mesh, triangles, edges)
+        stiffness = constants.spring_modulus * around / length**2
         element_mass = spec.material.density * spec.material.thickness * triangles.rest_area
         corners = mesh.triangles
     if spec.raw is not None:

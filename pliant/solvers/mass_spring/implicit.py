@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import warp as wp
 
-from pliant.launch import launch
+from pliant.launch import launch, repeat_while
 from pliant.model.model import Model
 from pliant.model.patches import OTHER_CORNERS, incidence
 from pliant.model.state import State
@@ -53,46 +53,46 @@ class ImplicitEuler:
         self.tet_product = wp.zeros(max(self.tets, 1), dtype=float, device=device)
         self.parts = wp.zeros(CHUNKS, dtype=wp.float64, device=device)
         self.scalars = wp.zeros(8, dtype=wp.float64, device=device)
-        self.done = wp.zeros(1, dtype=int, device=device)
-        self.never = wp.zeros(1, dtype=int, device=device)
+        self.going = wp.zeros(1, dtype=int, device=device)
         self.released = wp.zeros(n, dtype=int, device=device)
 
     def _each(self, kernel: object, inputs: list, outputs: list, grain: int = 4096) -> None:
         launch(kernel, self.count, inputs, outputs, device=self.device, first=self.first, grain=grain)
 
-    def _product(
-        self, x: wp.array, p: wp.array, mass: float, factor: float, inv_dt: float, done: wp.array, out: wp.array
-    ) -> None:
+    def _product(self, x: wp.array, p: wp.array, mass: float, factor: float, inv_dt: float, out: wp.array) -> None:
         """out = (mass M + factor (K + D inv_dt)) p."""
         if self.tets:
             launch(
                 kernels.tet_products,
                 self.tets,
-                [self.around, self.bodies, x, p, factor, inv_dt, done],
+                [self.around, self.bodies, x, p, factor, inv_dt],
                 [self.tet_product],
                 device=self.device,
                 grain=4096,
             )
         self._each(
             kernels.system_product,
-            [self.around, self.bodies, self.mass, x, p, self.tet_product, mass, factor, inv_dt, done],
+            [self.around, self.bodies, self.mass, x, p, self.tet_product, mass, factor, inv_dt],
             [out],
             grain=1024,
         )
 
-    def _dot(self, a: wp.array, b: wp.array, done: wp.array) -> None:
+    def _dot(self, a: wp.array, b: wp.array) -> None:
         launch(
             kernels.dot_parts,
             CHUNKS,
-            [a, b, self.first, self.count, CHUNKS, done],
+            [a, b, self.first, self.count, CHUNKS],
             [self.parts],
             device=self.device,
             grain=max(1, 65536 * CHUNKS // max(self.count, 1)),
         )
 
-    def step(self, state: State, a: wp.array, carry: wp.array, carry_next: wp.array, dt: float) -> None:
-        """Read state.x, v and the acceleration a; write state.x_next, v_next."""
-        x, v, w = state.x, state.v, state.inv_mass
+    def step(
+        self, state: State, a: wp.array, now: tuple[wp.array, ...], later: tuple[wp.array, ...], dt: float
+    ) -> None:
+        """From (x, carry, v, v_carry) now, with the acceleration a, to the same later."""
+        x, _, v, _ = now
+        w = state.inv_mass
         inv_dt = 1.0 / dt
         one = lambda kernel, inputs, outputs: launch(kernel, 1, inputs, outputs, device=self.device)  # noqa: E731
         self._each(
@@ -100,38 +100,41 @@ class ImplicitEuler:
             [self.plane_count, self.plane_normal, self.plane_offset, w, self.released, x, v, self.margin],
             [self.normal, self.dv],
         )
-        self._product(x, v, 0.0, dt, 0.0, self.never, self.kv)
+        self._product(x, v, 0.0, dt, 0.0, self.kv)
         self._each(
             kernels.inverse_diagonal,
             [self.around, self.bodies, self.mass, x, dt * dt, inv_dt],
             [self.inverse],
             grain=1024,
         )
-        self._product(x, self.dv, 1.0, dt * dt, inv_dt, self.never, self.az)
+        self._product(x, self.dv, 1.0, dt * dt, inv_dt, self.az)
         self._each(
             kernels.right_hand_side,
             [self.mass, w, a, self.kv, self.az, self.normal, self.inverse, dt],
             [self.r, self.d],
         )
-        self._dot(self.r, self.d, self.never)
-        one(kernels.begin_solve, [self.parts, self.tolerance], [self.scalars, self.done])
-        for _ in range(self.iterations):
-            self._product(x, self.d, 1.0, dt * dt, inv_dt, self.done, self.q)
-            self._dot(self.d, self.q, self.done)
-            one(kernels.find_alpha, [self.parts], [self.scalars, self.done])
+        self._dot(self.r, self.d)
+        one(kernels.begin_solve, [self.parts, self.tolerance], [self.scalars, self.going])
+
+        def iterate() -> None:
+            self._product(x, self.d, 1.0, dt * dt, inv_dt, self.q)
+            self._dot(self.d, self.q)
+            one(kernels.find_alpha, [self.parts], [self.scalars])
             self._each(
                 kernels.descend,
-                [w, self.normal, self.inverse, self.d, self.q, self.scalars, self.done],
+                [w, self.normal, self.inverse, self.d, self.q, self.scalars],
                 [self.dv, self.r, self.z],
             )
-            self._dot(self.r, self.z, self.done)
-            one(kernels.find_beta, [self.parts], [self.scalars, self.done])
-            self._each(kernels.turn, [self.z, self.scalars, self.done], [self.d])
-        self._product(x, self.dv, 1.0, dt * dt, inv_dt, self.never, self.az)
+            self._dot(self.r, self.z)
+            one(kernels.find_beta, [self.parts, self.iterations], [self.scalars, self.going])
+            self._each(kernels.turn, [self.z, self.scalars], [self.d])
+
+        repeat_while(self.going, iterate, device=self.device)
+        self._product(x, self.dv, 1.0, dt * dt, inv_dt, self.az)
         self._each(
             kernels.finish,
-            [self.mass, w, self.normal, a, self.kv, self.az, x, carry, v, self.dv, dt],
-            [self.released, state.x_next, carry_next, state.v_next],
+            [self.mass, w, self.normal, a, self.kv, self.az, *now, self.dv, dt],
+            [self.released, *later],
         )
 
     def last_iterations(self) -> int:

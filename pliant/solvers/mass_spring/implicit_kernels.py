@@ -7,6 +7,7 @@ solve is deterministic.
 
 import warp as wp
 
+from pliant.physics.integrate import add_carried
 from pliant.physics.spring import spring_hessian_product
 from pliant.physics.volume import opposite_normal, pressure_scale, six_volume_rate
 from pliant.solvers.mass_spring.constants import BodyConstants
@@ -42,13 +43,10 @@ def tet_products(
     p: wp.array(dtype=wp.vec3),
     factor: float,
     inv_dt: float,
-    done: wp.array(dtype=int),
     product_out: wp.array(dtype=float),
 ):
     """For each tet: factor K' (1 + damping time / dt) times the rate of V/V0 along p, the positive (Gauss-Newton) part
     of the volume energy's Hessian."""
-    if done[0] != 0:
-        return
     t = start + wp.tid()
     corners = around.tet_corners[t]
     body = bodies[around.tet_body[t]]
@@ -77,12 +75,9 @@ def system_product(
     mass_factor: float,
     factor: float,
     inv_dt: float,
-    done: wp.array(dtype=int),
     q_out: wp.array(dtype=wp.vec3),
 ):
     """q = (mass_factor M + factor (K + D / dt)) p."""
-    if done[0] != 0:
-        return
     i = start + wp.tid()
     body = bodies[around.body[i]]
     xi = x[i]
@@ -191,12 +186,9 @@ def dot_parts(
     first: int,
     count: int,
     chunks: int,
-    done: wp.array(dtype=int),
     parts_out: wp.array(dtype=wp.float64),
 ):
     """One part of a dot product: items c, c + chunks, c + 2 chunks, ... in this order, in float64."""
-    if done[0] != 0:
-        return
     c = start + wp.tid()
     total = wp.float64(0.0)
     for i in range(c, count, chunks):
@@ -204,32 +196,35 @@ def dot_parts(
     parts_out[c] = total
 
 
+@wp.func
+def total_of(parts: wp.array(dtype=wp.float64)) -> wp.float64:
+    total = wp.float64(0.0)
+    for c in range(parts.shape[0]):
+        total += parts[c]
+    return total
+
+
 @wp.kernel
 def begin_solve(
     parts: wp.array(dtype=wp.float64),
     tolerance: float,
-    scalars_inout: wp.array(dtype=wp.float64),
-    done_out: wp.array(dtype=int),
+    scalars_out: wp.array(dtype=wp.float64),
+    going_out: wp.array(dtype=int),
 ):
-    """Scalars: [r.z, alpha, beta, the r.z at which to stop, iterations]."""
-    total = wp.float64(0.0)
-    for c in range(parts.shape[0]):
-        total += parts[c]
-    scalars_inout[0] = total
-    scalars_inout[3] = total * wp.float64(tolerance) * wp.float64(tolerance)
-    scalars_inout[4] = wp.float64(0.0)
-    done_out[0] = 0
-    if total <= wp.float64(0.0):
-        done_out[0] = 1
+    """Scalars: [r.z, alpha, beta, the r.z at which to stop, iterations done]."""
+    total = total_of(parts)
+    scalars_out[0] = total
+    scalars_out[3] = total * wp.float64(tolerance) * wp.float64(tolerance)
+    scalars_out[4] = wp.float64(0.0)
+    going_out[0] = 0
+    if total > wp.float64(0.0):
+        going_out[0] = 1
 
 
 @wp.kernel
-def find_alpha(parts: wp.array(dtype=wp.float64), scalars_inout: wp.array(dtype=wp.float64), done: wp.array(dtype=int)):
-    if done[0] != 0:
-        return
-    total = wp.float64(0.0)
-    for c in range(parts.shape[0]):
-        total += parts[c]
+def find_alpha(parts: wp.array(dtype=wp.float64), scalars_inout: wp.array(dtype=wp.float64)):
+    """Length of the move along d."""
+    total = total_of(parts)
     alpha = wp.float64(0.0)
     if total > wp.float64(0.0):
         alpha = scalars_inout[0] / total
@@ -238,18 +233,19 @@ def find_alpha(parts: wp.array(dtype=wp.float64), scalars_inout: wp.array(dtype=
 
 @wp.kernel
 def find_beta(
-    parts: wp.array(dtype=wp.float64), scalars_inout: wp.array(dtype=wp.float64), done_inout: wp.array(dtype=int)
+    parts: wp.array(dtype=wp.float64),
+    most: int,
+    scalars_inout: wp.array(dtype=wp.float64),
+    going_out: wp.array(dtype=int),
 ):
-    if done_inout[0] != 0:
-        return
-    total = wp.float64(0.0)
-    for c in range(parts.shape[0]):
-        total += parts[c]
+    """How much of the old direction stays in the new one, and whether to go on."""
+    total = total_of(parts)
     scalars_inout[2] = total / scalars_inout[0]
     scalars_inout[0] = total
     scalars_inout[4] = scalars_inout[4] + wp.float64(1.0)
-    if total <= scalars_inout[3]:
-        done_inout[0] = 1
+    going_out[0] = 0
+    if total > scalars_inout[3] and scalars_inout[4] < wp.float64(most):
+        going_out[0] = 1
 
 
 @wp.kernel
@@ -261,14 +257,11 @@ def descend(
     d: wp.array(dtype=wp.vec3),
     q: wp.array(dtype=wp.vec3),
     scalars: wp.array(dtype=wp.float64),
-    done: wp.array(dtype=int),
     dv_inout: wp.array(dtype=wp.vec3),
     r_inout: wp.array(dtype=wp.vec3),
     z_out: wp.array(dtype=wp.vec3),
 ):
     """Move along d, update the residual and precondition it."""
-    if done[0] != 0:
-        return
     i = start + wp.tid()
     alpha = float(scalars[1])
     dv_inout[i] = dv_inout[i] + alpha * d[i]
@@ -282,12 +275,9 @@ def turn(
     start: int,
     z: wp.array(dtype=wp.vec3),
     scalars: wp.array(dtype=wp.float64),
-    done: wp.array(dtype=int),
     d_inout: wp.array(dtype=wp.vec3),
 ):
     """Next search direction."""
-    if done[0] != 0:
-        return
     i = start + wp.tid()
     d_inout[i] = z[i] + float(scalars[2]) * d_inout[i]
 
@@ -333,12 +323,14 @@ def finish(
     x: wp.array(dtype=wp.vec3),
     carry: wp.array(dtype=wp.vec3),
     v: wp.array(dtype=wp.vec3),
+    v_carry: wp.array(dtype=wp.vec3),
     dv: wp.array(dtype=wp.vec3),
     dt: float,
     released_out: wp.array(dtype=int),
     x_out: wp.array(dtype=wp.vec3),
     carry_out: wp.array(dtype=wp.vec3),
     v_out: wp.array(dtype=wp.vec3),
+    v_carry_out: wp.array(dtype=wp.vec3),
 ):
     """Commit the velocity change. A contact whose constraint force pulls is released for the next step."""
     i = start + wp.tid()
@@ -348,13 +340,12 @@ def finish(
         if wp.dot(constraint, normal[i]) < 0.0:
             released = 1
     released_out[i] = released
-    v_next = v[i] + dv[i]
+    gain = dv[i]
     if inv_mass[i] == 0.0:
-        v_next = v[i]
-    step = dt * v_next
-    s = step + carry[i]
-    high = x[i] + s
-    back = high - x[i]
-    x_out[i] = high
-    carry_out[i] = (x[i] - (high - back)) + (s - back)
-    v_out[i] = v_next
+        gain = wp.vec3(0.0, 0.0, 0.0)
+    speed = add_carried(v[i], v_carry[i], gain)
+    total = add_carried(x[i], carry[i] + dt * speed.carry, dt * speed.high)
+    x_out[i] = total.high
+    carry_out[i] = total.carry
+    v_out[i] = speed.high
+    v_carry_out[i] = speed.carry

@@ -10,6 +10,7 @@ import numpy as np
 import warp as wp
 
 from pliant.collide.contacts import Contacts
+from pliant.errors import InputError
 from pliant.launch import copy, launch
 from pliant.materials import spring_constants
 from pliant.model.model import Body, Elements, Model
@@ -50,6 +51,15 @@ class Settings(Described):
     cg_tolerance: float = setting(1e-4, "relative residual at which the implicit solve stops", above=0.0, high=0.5)
     rest_speed: float = setting(0.02, "approach slower than this does not bounce", unit="m/s", low=0.0, high=100.0)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if 0.0 < self.strain_limit < 1.0:
+            raise InputError(
+                f"{self.strain_limit:g} would shrink the body below its rest shape",
+                "Settings.strain_limit",
+                "Give 0 to switch the limit off, or at least 1: a tenth of strain is 1.1",
+            )
+
 
 class MassSpring:
     """Moves the particles of the mass-spring bodies of a model."""
@@ -67,6 +77,8 @@ class MassSpring:
         n = state.count
         self.carry = wp.zeros(n, dtype=wp.vec3, device=device)
         self.carry_next = wp.zeros(n, dtype=wp.vec3, device=device)
+        self.v_carry = wp.zeros(n, dtype=wp.vec3, device=device)
+        self.v_carry_next = wp.zeros(n, dtype=wp.vec3, device=device)
         self.a = wp.zeros(n, dtype=wp.vec3, device=device)
         self.layout: CpuLayout | CudaLayout
         if device == "cpu":
@@ -100,7 +112,15 @@ class MassSpring:
         assert isinstance(layout, CudaLayout)
         damped = any(c.volume_damping > 0 for c in self.body_constants)
         form = DAMPING_FORMS[self.settings.volume_damping_form] if damped else constants.UNDAMPED
-        return step_kernel(layout.block, layout.lanes, layout.capacity, form, self.model.triangles.count > 0)
+        volume_forms = {c.volume_form for c in self.body_constants}
+        return step_kernel(
+            layout.block,
+            layout.lanes,
+            layout.capacity,
+            volume_forms.pop() if len(volume_forms) == 1 else -1,
+            form,
+            self.model.triangles.count > 0,
+        )
 
     def _allocate_stages(self, n: int) -> None:
         """Scratch of the integrators and of the strain limit that are in use."""
@@ -142,12 +162,12 @@ class MassSpring:
     def _launch_step(
         self,
         state: State,
-        source: tuple[wp.array, wp.array, wp.array],
-        target: tuple[wp.array, wp.array, wp.array],
+        source: tuple[wp.array, ...],
+        target: tuple[wp.array, ...],
         a: wp.array,
         step: StepConstants,
     ) -> None:
-        """Run the step kernel from (x, carry, v) to (x, carry, v), with accelerations in a."""
+        """Run the step kernel from one (x, carry, v, v_carry) to another, with accelerations in a."""
         arrays = [self.layout.patches, self.bodies, self.world.planes, state.inv_mass, state.f_ext, *source, step]
         if isinstance(self.layout, CpuLayout):
             launch(step_patches, self.layout.count, arrays, [a, *target], device=self.device, grain=1)
@@ -161,10 +181,16 @@ class MassSpring:
                 block_dim=self.layout.block,
             )
 
+    def _now(self, state: State) -> tuple[wp.array, ...]:
+        return state.x, self.carry, state.v, self.v_carry
+
+    def _next(self, state: State) -> tuple[wp.array, ...]:
+        return state.x_next, self.carry_next, state.v_next, self.v_carry_next
+
     def _accelerate(self, state: State, x: wp.array, carry: wp.array, v: wp.array, a_out: wp.array) -> None:
         """Write the acceleration in positions x and velocities v."""
         step = self._step_constants(0.0, constants.ACCELERATION, 0)
-        self._launch_step(state, (x, carry, v), (state.x_next, self.carry_next, state.v_next), a_out, step)
+        self._launch_step(state, (x, carry, v, self.v_carry), self._next(state), a_out, step)
 
     def _each(self, kernel: Any, inputs: list, outputs: list) -> None:
         launch(kernel, self.count, inputs, outputs, device=self.device, first=self.first)
@@ -172,13 +198,8 @@ class MassSpring:
     def predict(self, state: State, dt: float) -> None:
         kind = self.settings.integrator
         if kind in ACTIONS:
-            self._launch_step(
-                state,
-                (state.x, self.carry, state.v),
-                (state.x_next, self.carry_next, state.v_next),
-                self.a,
-                self._step_constants(dt, ACTIONS[kind], 0),
-            )
+            step = self._step_constants(dt, ACTIONS[kind], 0)
+            self._launch_step(state, self._now(state), self._next(state), self.a, step)
         elif kind == "midpoint":
             self._predict_midpoint(state, dt)
         elif kind == "rk4":
@@ -186,13 +207,13 @@ class MassSpring:
         else:
             assert self.implicit is not None
             self._accelerate(state, state.x, self.carry, state.v, self.a)
-            self.implicit.step(state, self.a, self.carry, self.carry_next, dt)
+            self.implicit.step(state, self.a, self._now(state), self._next(state), dt)
         if self.settings.strain_limit > 0:
             self._limit_strain(state, dt)
 
     def _stage(self, state: State, rate_x: wp.array, rate_v: wp.array, dt: float, v_out: wp.array) -> None:
         self._each(
-            stage_kernels.half_way,
+            stage_kernels.look_ahead,
             [state.x, self.carry, state.v, rate_x, rate_v, dt],
             [self.x_stage, self.carry_stage, v_out],
         )
@@ -202,11 +223,10 @@ class MassSpring:
         self._accelerate(state, state.x, self.carry, state.v, self.a)
         self._stage(state, state.v, self.a, 0.5 * dt, self.v2)
         self._accelerate(state, self.x_stage, self.carry_stage, self.v2, self.a2)
-        self._each(
-            stage_kernels.half_way,
-            [state.x, self.carry, state.v, self.v2, self.a2, dt],
-            [state.x_next, self.carry_next, state.v_next],
-        )
+        self._commit(state, self.v2, self.a2, dt)
+
+    def _commit(self, state: State, rate_x: wp.array, rate_v: wp.array, dt: float) -> None:
+        self._each(stage_kernels.commit, [*self._now(state), rate_x, rate_v, dt], list(self._next(state)))
 
     def _predict_rk4(self, state: State, dt: float) -> None:
         """The classical fourth-order Runge-Kutta method."""
@@ -217,11 +237,9 @@ class MassSpring:
         self._accelerate(state, self.x_stage, self.carry_stage, self.v3, self.a3)
         self._stage(state, self.v3, self.a3, dt, self.v4)
         self._accelerate(state, self.x_stage, self.carry_stage, self.v4, self.a4)
-        self._each(
-            stage_kernels.combine_rk4,
-            [state.x, self.carry, state.v, self.v2, self.v3, self.v4, self.a, self.a2, self.a3, self.a4, dt],
-            [state.x_next, self.carry_next, state.v_next],
-        )
+        self._each(stage_kernels.mean_rk4, [state.v, self.v2, self.v3, self.v4], [self.v2])
+        self._each(stage_kernels.mean_rk4, [self.a, self.a2, self.a3, self.a4], [self.a2])
+        self._commit(state, self.v2, self.a2, dt)
 
     def _limit_strain(self, state: State, dt: float) -> None:
         """Pull overstretched springs in, in passes over all of them at once; an even number leaves x_next in place."""
@@ -252,12 +270,10 @@ class MassSpring:
                 self.friction,
                 self.restitution,
                 state.inv_mass,
-                state.x_next,
-                self.carry_next,
-                state.v_next,
+                *self._next(state),
                 self.settings.rest_speed,
             ],
-            [state.x, self.carry, state.v],
+            list(self._now(state)),
         )
 
     def can_fuse(self) -> bool:
@@ -268,15 +284,12 @@ class MassSpring:
         if not self.can_fuse():
             return False
         step = self._step_constants(dt, ACTIONS[self.settings.integrator], self.world.plane_count)
-        source = (state.x, self.carry, state.v)
-        target = (state.x_next, self.carry_next, state.v_next)
+        source, target = self._now(state), self._next(state)
         for _ in range(substeps):
             self._launch_step(state, source, target, self.a, step)
             source, target = target, source
         if substeps % 2:
-            for here, there in zip(
-                (state.x, self.carry, state.v), (state.x_next, self.carry_next, state.v_next), strict=True
-            ):
+            for here, there in zip(self._now(state), self._next(state), strict=True):
                 copy(here, there)
         return True
 
@@ -284,6 +297,7 @@ class MassSpring:
 
     def reset(self, state: State) -> None:
         self.carry.zero_()
+        self.v_carry.zero_()
         self._prime(state)
 
     def _prime(self, state: State) -> None:
@@ -294,7 +308,7 @@ class MassSpring:
             self.implicit.released.zero_()
 
     def scratch(self) -> dict[str, wp.array]:
-        arrays = {"carry": self.carry, "a": self.a}
+        arrays = {"carry": self.carry, "v_carry": self.v_carry, "a": self.a}
         if self.implicit is not None:
             arrays["released"] = self.implicit.released
         return arrays
@@ -302,37 +316,46 @@ class MassSpring:
     def stable_step(self, state: State) -> float:
         if self.settings.integrator == "implicit":
             return math.inf
-        mode = self.stiffest_mode(state)
-        times = [
-            t
-            for c in self.body_constants
-            for t in (c.spring_damping_time, c.volume_damping if self.settings.volume_damping_form == "rate" else 0.0)
-            if t > 0
-        ]
-        return stable_step.largest_step(self.settings.integrator, mode, min(times, default=0.0))
+        pairs = list(zip(self.model.bodies, self.body_constants, strict=True))
+        times = [t for body, c in pairs for t in self._damping_times(body, c)]
+        drags = [c.drag for c in self.body_constants]
+        proportional = len(set(times)) <= 1 and len(set(drags)) == 1 and self.settings.volume_damping_form == "rate"
+        modes = self.hardest_modes(state, proportional)
+        least = None
+        if modes and times:
+            omega = modes[0].omega
+            least = stable_step.Mode(omega, min(times) * omega**2 + min(drags))
+        return stable_step.largest_step(self.settings.integrator, modes, least)
 
-    def stiffest_mode(self, state: State) -> stable_step.StiffestMode:
-        """The stiffest mode about the present positions."""
+    def _damping_times(self, body: Body, c: BodyConstants) -> list[float]:
+        """Damping over stiffness of each kind of force of a body that is stiffness-proportional [s]."""
+        rate = self.settings.volume_damping_form == "rate"
+        kinds = (
+            (body.raw is None or body.raw.spring > 0, c.spring_damping_time),
+            (body.tets[1] > body.tets[0] and c.volume_stiffness > 0 and rate, c.volume_damping),
+            (body.triangles[1] > body.triangles[0] and c.area_stiffness > 0, c.area_damping_time),
+        )
+        return [time for present, time in kinds if present]
+
+    def hardest_modes(self, state: State, proportional: bool) -> list[stable_step.Mode]:
+        """The stiffest and the most damped mode about the present positions."""
         n = state.count
         mass = self.model.particles.mass
         free = np.zeros(n, bool)
         free[self.first : self.first + self.count] = True
         free &= state.inv_mass.numpy() > 0
-        x0 = state.x.numpy()
-        zero = wp.zeros(n, dtype=wp.vec3, device=self.device)
-        x, v, a = (
-            wp.clone(state.x),
-            wp.zeros(n, dtype=wp.vec3, device=self.device),
-            wp.zeros(n, dtype=wp.vec3, device=self.device),
-        )
+        x0 = state.x.numpy().astype(np.float64) + self.carry.numpy()
+        x, carry, v, zero, a = (wp.zeros(n, dtype=wp.vec3, device=self.device) for _ in range(5))
         lengths = self.model.springs.rest_length
         small = 2e-3 * float(np.median(lengths)) if len(lengths) else 1e-3
         step = self._step_constants(0.0, constants.ACCELERATION, 0, forces=False)
 
         def accelerate(positions: np.ndarray, velocities: np.ndarray) -> np.ndarray:
-            x.assign(positions.astype(np.float32))
+            high = positions.astype(np.float32)
+            x.assign(high)
+            carry.assign((positions - high).astype(np.float32))
             v.assign(velocities.astype(np.float32))
-            self._launch_step(state, (x, zero, v), (state.x_next, self.carry_next, state.v_next), a, step)
+            self._launch_step(state, (x, carry, v, zero), self._next(state), a, step)
             return a.numpy().astype(np.float64)
 
         def stiffness(p: np.ndarray) -> np.ndarray:
@@ -340,12 +363,13 @@ class MassSpring:
             still = np.zeros_like(p)
             return (accelerate(x0 - scale * p, still) - accelerate(x0 + scale * p, still)) / (2.0 * scale)
 
+        at_rest = accelerate(x0, np.zeros_like(x0))
+
         def damping(p: np.ndarray) -> np.ndarray:
             scale = 1.0 / max(float(np.abs(p).max()), 1e-300)
-            at_rest = accelerate(x0, np.zeros_like(p))
             return (at_rest - accelerate(x0, scale * p)) / scale
 
-        return stable_step.stiffest_mode(stiffness, damping, mass, free)
+        return stable_step.hardest_modes(stiffness, damping, mass, free, proportional=proportional)
 
     def energy(self, x: np.ndarray) -> float:
         """Elastic energy of springs, volumes and areas [J], in float64."""
@@ -376,7 +400,7 @@ def _body_constants(body: Body, settings: Settings, extent: float) -> BodyConsta
     c = BodyConstants()
     c.volume_damping_form = DAMPING_FORMS[settings.volume_damping_form]
     if body.raw is None:
-        mapped, _ = spring_constants(body.material)
+        mapped, _ = spring_constants(body.material, sheet=body.tets[0] == body.tets[1])
         c.spring_damping_time = body.material.damping
         c.volume_stiffness = mapped.volume_modulus
         c.volume_form = 0
@@ -390,6 +414,7 @@ def _body_constants(body: Body, settings: Settings, extent: float) -> BodyConsta
         c.spring_damping_time = raw.spring_damping / raw.spring if raw.spring > 0 else 0.0
         c.volume_stiffness = raw.volume
         c.volume_form = {"relative": 1, "absolute": 2}[raw.volume_form]
+        c.area_stiffness = 0.0
         c.volume_damping = raw.volume_damping
         if settings.volume_damping_form == "rate":
             c.volume_damping = raw.volume_damping / raw.volume if raw.volume > 0 else 0.0

@@ -1,25 +1,25 @@
-"""How large a time step an explicit integrator stands: the stiffest mode of the body, and the integrator's own limit.
+"""How large a time step an explicit integrator stands: the hardest modes of the bodies, and the integrator's own limit.
 
-The stiffest mode is found by Lanczos iteration on M^-1 K. A product with it is a difference of two accelerations,
-one with the damping is one acceleration, so it includes every force the method has.
+The stiffest mode is found by Krylov iteration on M^-1 K, the most damped one on M^-1 D. A product with K is a difference
+of two accelerations, one with the damping is one acceleration, so both include every force the method has.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-LANCZOS_STEPS = 24
+KRYLOV_STEPS = 24
 # A growth per step below this counts as stable: a factor of e in ten thousand steps.
 GROWTH = 1e-4
 
 
 @dataclasses.dataclass(frozen=True)
-class StiffestMode:
-    """The stiffest mode of a body.
+class Mode:
+    """One mode of the bodies.
 
     Attributes:
         omega: angular frequency [1/s].
@@ -30,52 +30,68 @@ class StiffestMode:
     damping: float
 
 
-def stiffest_mode(
-    stiffness: Callable[[np.ndarray], np.ndarray],
-    damping: Callable[[np.ndarray], np.ndarray],
-    mass: np.ndarray,
-    free: np.ndarray,
-    steps: int = LANCZOS_STEPS,
-) -> StiffestMode:
-    """Lanczos on M^-1 K in the inner product of the masses.
+Operator = Callable[[np.ndarray], np.ndarray]
+
+
+def hardest_modes(
+    stiffness: Operator, damping: Operator, mass: np.ndarray, free: np.ndarray, *, proportional: bool
+) -> list[Mode]:
+    """The stiffest mode and, unless the damping is proportional to the stiffness, the most damped one.
 
     Args:
         stiffness: p -> M^-1 K p, (n, 3) to (n, 3).
         damping: p -> M^-1 D p.
         mass: [kg] (n,).
         free: particles that can move (n,) bool.
-        steps: Krylov dimension.
+        proportional: whether the stiffest mode is the most damped one too.
     """
     if not free.any():
-        return StiffestMode(0.0, 0.0)
+        return []
     weight = np.where(free, mass, 0.0)[:, None]
+    value, top = _largest(stiffness, weight, free)
+    rate = max(float(np.sum(weight * top * damping(top))), 0.0)
+    modes = [Mode(math.sqrt(max(value, 0.0)), rate)]
+    if not proportional:
+        value, top = _largest(damping, weight, free)
+        square = max(float(np.sum(weight * top * stiffness(top))), 0.0)
+        modes.append(Mode(math.sqrt(square), max(value, 0.0)))
+    return modes
+
+
+def _largest(
+    operator: Operator, weight: np.ndarray, free: np.ndarray, steps: int = KRYLOV_STEPS
+) -> tuple[float, np.ndarray]:
+    """Largest eigenvalue and its vector, by Arnoldi iteration in the inner product of the masses.
+
+    That is Lanczos with full orthogonalization for K; the damping of Lesmes 3.11 is not symmetric.
+    """
     dot = lambda a, b: float(np.sum(weight * a * b))  # noqa: E731
-    p = np.random.default_rng(7).standard_normal((len(mass), 3)) * free[:, None]
+    p = np.random.default_rng(7).standard_normal((len(free), 3)) * free[:, None]
     p /= math.sqrt(dot(p, p))
     basis: list[np.ndarray] = []
-    diagonal: list[float] = []
-    off: list[float] = []
     steps = min(steps, 3 * int(free.sum()))
-    for _ in range(steps):
+    hessenberg = np.zeros((steps + 1, steps))
+    size = 0.0
+    for k in range(steps):
         basis.append(p)
-        q = stiffness(p) * free[:, None]
-        diagonal.append(dot(p, q))
-        for b in basis:
-            q = q - dot(b, q) * b
+        q = operator(p) * free[:, None]
+        for i, b in enumerate(basis):
+            hessenberg[i, k] = dot(b, q)
+            q = q - hessenberg[i, k] * b
         size = math.sqrt(max(dot(q, q), 0.0))
-        if not math.isfinite(size) or size <= 1e-6 * max(abs(d) for d in diagonal):
+        hessenberg[k + 1, k] = size
+        if not math.isfinite(size) or size <= 1e-6 * np.abs(np.diag(hessenberg)).max():
+            size = 0.0
             break
-        off.append(size)
         p = q / size
-    k = len(diagonal)
-    tridiagonal = np.diag(diagonal) + np.diag(off[: k - 1], 1) + np.diag(off[: k - 1], -1)
-    values, vectors = np.linalg.eigh(tridiagonal)
-    top = sum(c * b for c, b in zip(vectors[:, -1], basis, strict=True))
+    k = len(basis)
+    values, vectors = np.linalg.eig(hessenberg[:k, :k])
+    best = int(np.argmax(values.real))
+    value, vector = float(values[best].real), vectors[:, best].real
+    vector = vector / np.linalg.norm(vector)
+    top = sum(c * b for c, b in zip(vector, basis, strict=True))
     # the largest Ritz value approaches from below: add the residual, which bounds the distance
-    residual = abs(vectors[-1, -1]) * (off[k - 1] if len(off) >= k else 0.0)
-    omega_squared = max(values[-1] + min(residual, 0.1 * abs(values[-1])), 0.0)
-    rate = max(dot(top, damping(top) * free[:, None]), 0.0)
-    return StiffestMode(math.sqrt(omega_squared), rate)
+    return value + min(abs(vector[-1]) * size, 0.1 * abs(value)), np.asarray(top)
 
 
 def amplification(integrator: str, h: float, omega: float, damping: float) -> float:
@@ -107,24 +123,34 @@ def amplification(integrator: str, h: float, omega: float, damping: float) -> fl
     return float(np.abs(np.linalg.eigvals(matrix)).max())
 
 
-def largest_step(integrator: str, mode: StiffestMode, lowest_damping_time: float) -> float:
-    """Largest stable step [s] of an integrator; infinity for implicit Euler and for a body without stiffness.
+def largest_step(integrator: str, modes: Sequence[Mode], least_damping: Mode | None = None) -> float:
+    """Largest stable step [s] of an integrator; infinity for implicit Euler and for bodies without stiffness.
 
-    Softer modes are tried too, damped as their frequency squared (the least damping time is used for Euler, whose limit
-    is damping over stiffness): a method such as Euler fails first at the least damped mode.
+    Softer modes are tried too, damped as their frequency squared. Euler, whose limit is damping over stiffness, fails
+    first at the least damped mode, which may be given.
     """
-    if integrator == "implicit" or mode.omega <= 0.0:
+    if integrator == "implicit":
         return math.inf
-    time = mode.damping / mode.omega**2
-    if integrator == "euler":
-        time = min(time, lowest_damping_time) if lowest_damping_time > 0 else time
-    omegas = mode.omega * np.geomspace(0.05, 1.0, 24)
+    if integrator == "euler" and least_damping is not None:
+        modes = [*modes, least_damping]
+    shares = np.geomspace(0.05, 1.0, 24)
 
-    def stable(h: float) -> bool:
-        return all(amplification(integrator, h, w, time * w * w) <= 1.0 + GROWTH for w in omegas)
+    def stable(mode: Mode, h: float) -> bool:
+        return all(amplification(integrator, h, s * mode.omega, s * s * mode.damping) <= 1.0 + GROWTH for s in shares)
 
-    low, high = 0.0, 6.0 / mode.omega
-    for _ in range(36):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if stable(middle) else (low, middle)
-    return low
+    limit = math.inf
+    for mode in modes:
+        speed = max(mode.omega, mode.damping)
+        if speed <= 0.0:
+            continue
+        low, high = 0.0, 6.0 / speed
+        if mode.damping > 0.0:
+            high = max(high, 6.0 / mode.damping)
+        high = min(high, limit)
+        if stable(mode, high):
+            continue
+        for _ in range(40):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if stable(mode, middle) else (low, middle)
+        limit = low
+    return limit

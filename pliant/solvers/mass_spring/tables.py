@@ -1,4 +1,7 @@
-"""The model's elements laid out for the step kernels, on the CPU and on CUDA."""
+"""The model's elements laid out for the step kernels, on the CPU and on CUDA.
+
+Every edge of a tet or triangle of this method is a spring, so the springs alone tell which particles share an element.
+"""
 
 from __future__ import annotations
 
@@ -40,16 +43,6 @@ class CudaLayout:
     lanes: int
     capacity: int
     extent: list[float]
-
-
-def element_pairs(model: Model) -> np.ndarray:
-    """All pairs of particles that share an element (p, 2)."""
-    pairs = [model.springs.pairs]
-    for corners in (model.tets.corners, model.triangles.corners):
-        for i in range(corners.shape[1]):
-            for j in range(i + 1, corners.shape[1]):
-                pairs.append(corners[:, [i, j]])
-    return np.concatenate(pairs)
 
 
 def _grouped_blocks(bodies: Sequence[Body], most: int) -> tuple[np.ndarray, np.ndarray]:
@@ -97,7 +90,7 @@ def cpu_layout(model: Model) -> CpuLayout:
     """Lay the model out for the CPU kernel."""
     patch = cpu_patch_size(sum(b.particles[1] - b.particles[0] for b in model.bodies))
     starts, body_of = _grouped_blocks(model.bodies, patch)
-    patches = build_patches(starts, element_pairs(model), model.particles.count)
+    patches = build_patches(starts, model.springs.pairs, model.particles.count)
     held = np.concatenate([[0], np.cumsum(np.diff(patches.starts) + np.diff(patches.halo_starts))])
     tables = CpuPatches()
 
@@ -135,7 +128,7 @@ def _stiffness_length(model: Model, spring: np.ndarray) -> np.ndarray:
 
 def cuda_shape(particles: int) -> tuple[int, int]:
     """Particles per block and lanes per particle, by measurement on an H200."""
-    return (128, 2) if particles > CUDA_LARGE else (64, 4)
+    return (128, 1) if particles > CUDA_LARGE else (64, 4)
 
 
 def cuda_layout(model: Model, device: str, shape: tuple[int, int] | None = None) -> CudaLayout:
@@ -143,10 +136,9 @@ def cuda_layout(model: Model, device: str, shape: tuple[int, int] | None = None)
     from pliant.solvers.mass_spring.cuda_kernels import CudaPatches
 
     owned, lanes = shape or cuda_shape(model.particles.count)
-    pairs = element_pairs(model)
     while True:
         starts, body_of = _grouped_blocks(_refined(model.bodies, owned), owned)
-        patches = build_patches(starts, pairs, model.particles.count)
+        patches = build_patches(starts, model.springs.pairs, model.particles.count)
         if patches.largest() <= CUDA_CAPACITY or owned <= WARP // lanes:
             break
         owned //= 2

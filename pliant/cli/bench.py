@@ -1,0 +1,24 @@
+"""``pliant bench``: measure Pliant on this machine."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+
+def add_parser(commands: Any) -> None:
+    parser = commands.add_parser(
+        "bench", help="run a benchmark", description="Run a benchmark; print a table and, if asked, the same as JSON."
+    )
+    parser.add_argument("name", metavar="NAME", help="such as 'springs' or 'sources'")
+    parser.add_argument("--device", default="auto", help="cpu, cuda:0 or auto (the default)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
+    parser.add_argument("--quick", action="store_true", help="smaller cases, to see that it works")
+    parser.set_defaults(action=action)
+
+
+def action(args: argparse.Namespace) -> int:
+    import pliant.bench
+
+    return int(pliant.bench.main(args) or 0)

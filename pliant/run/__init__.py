@@ -1,0 +1,16 @@
+"""Run a scene: simulate, record, checkpoint, resume, and make films of it."""
+
+from pliant.run.recording import film_settings, make_film, open_recording, write_sequence
+from pliant.run.runner import RunOptions, RunResult, run_scene
+from pliant.run.summary import versions
+
+__all__ = [
+    "RunOptions",
+    "RunResult",
+    "film_settings",
+    "make_film",
+    "open_recording",
+    "run_scene",
+    "versions",
+    "write_sequence",
+]

@@ -1,0 +1,224 @@
+"""What a run records, and films, pictures and sequences made from a recording."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pliant.errors import InputError
+from pliant.export.frames import FramesReader, FramesWriter
+from pliant.export.sequence import SequenceWriter
+from pliant.render.camera import Camera
+from pliant.run.progress import Progress
+from pliant.scene_file import FilmSettings, LoadedScene
+from pliant.simulation import Simulation
+
+SHEET_PICTURES = 12
+SHEET_WIDTH = 400
+PLANE_COLOR = (0.78, 0.79, 0.80)
+VIEW = (0.35, 0.38, 1.0)
+
+
+def start_recording(path: Path, sim: Simulation, loaded: LoadedScene) -> FramesWriter:
+    """A recording of a simulation's vertices in the order of the meshes that were added."""
+    order = np.concatenate([body.particle_of for body in sim.model.bodies])
+    number = np.empty(len(order), np.int64)
+    number[order] = np.arange(len(order))
+    bodies, vertices, triangles = [], 0, 0
+    for body in sim.model.bodies:
+        count, faces = len(body.rank), len(body.surface)
+        bodies.append(
+            {
+                "name": body.name,
+                "method": body.method,
+                "color": list(body.color),
+                "vertices": [vertices, vertices + count],
+                "triangles": [triangles, triangles + faces],
+            }
+        )
+        vertices, triangles = vertices + count, triangles + faces
+    colliders = sim.pipeline.colliders
+    planes = [{"name": p.name, "point": list(p.point), "normal": list(p.normal)} for p in colliders]
+    meta = {
+        "scene": loaded.name,
+        "digest": loaded.digest,
+        "frame_dt": sim.frame_dt,
+        "substeps": sim.substeps,
+        "device": sim.device,
+        "unit": "m",
+        "bodies": bodies,
+        "planes": planes,
+        "camera": dataclasses.asdict(loaded.camera) if loaded.camera else None,
+        "view": list(loaded.view) if loaded.view else None,
+        "film": dataclasses.asdict(loaded.film),
+    }
+    arrays = {
+        "triangles": number[sim.model.surface()].astype(np.int32),
+        "tets": number[sim.model.tets.corners].astype(np.int32).reshape(-1, 4),
+    }
+    return FramesWriter(path, meta, arrays)
+
+
+def open_recording(path: str | Path) -> FramesReader:
+    """A recording that a run of Pliant made, for drawing or exporting."""
+    reader = FramesReader(path)
+    try:
+        if not isinstance(reader.meta.get("bodies"), list) or "triangles" not in reader.arrays:
+            raise InputError("the recording does not say what its bodies are", str(path), "Give one made by pliant run")
+        if not len(reader):
+            raise InputError("the recording has no frames", str(path), "Run the scene again")
+    except InputError:
+        reader.close()
+        raise
+    return reader
+
+
+def film_settings(reader: FramesReader) -> FilmSettings:
+    """The film settings of the scene that was recorded."""
+    known = {field.name for field in dataclasses.fields(FilmSettings)}
+    return FilmSettings(**{k: v for k, v in (reader.meta.get("film") or {}).items() if k in known})
+
+
+def make_film(
+    reader: FramesReader,
+    film: str | Path | None,
+    sheet: str | Path | None,
+    settings: FilmSettings,
+    device: str = "auto",
+    quiet: bool = False,
+) -> int:
+    """Draw a recording into a film and a contact sheet; returns the number of pictures.
+
+    Args:
+        reader: the recording.
+        film: file to write (.mp4, .webp or .gif); none if None.
+        sheet: PNG with pictures side by side; none if None.
+        settings: size, pictures per second, quality.
+        device: where the pictures are drawn.
+        quiet: show no progress.
+    """
+    from pliant.render.film import Film, contact_sheet
+
+    times = [reader.line(k)["time"] for k in range(len(reader))]
+    shown = _film_frames(times, settings.fps)
+    chosen = sorted({shown[round(k)] for k in np.linspace(0, len(shown) - 1, min(SHEET_PICTURES, len(shown)))})
+    if film is None:
+        shown = chosen
+    stage = _Stage(reader, settings, device)
+    pictures: dict[int, np.ndarray] = {}
+    progress = Progress("picture", len(shown), quiet=quiet)
+    progress.update(0)
+
+    def draw_all(target: Film | None) -> None:
+        latest: tuple[int, np.ndarray] | None = None
+        for k, index in enumerate(shown):
+            if latest is None or latest[0] != index:
+                latest = (index, stage.draw(reader[index][2]))
+            if target is not None:
+                target.add(latest[1])
+            if index in chosen:
+                pictures[index] = latest[1]
+            progress.update(k + 1)
+
+    if film is None:
+        draw_all(None)
+    else:
+        with Film(film, settings.fps, settings.quality) as target:
+            draw_all(target)
+    progress.finish(len(shown))
+    if sheet is not None:
+        labels = [f"{times[index]:.2f} s" for index in pictures]
+        contact_sheet(list(pictures.values()), sheet, 4, labels, SHEET_WIDTH)
+    return len(shown)
+
+
+def _film_frames(times: list[float], fps: float) -> list[int]:
+    """The recorded frame nearest to each picture's time."""
+    begin, end = times[0], times[-1]
+    count = max(1, math.floor((end - begin) * fps + 1e-6) + 1)
+    moments = begin + np.arange(count) / fps
+    place = np.searchsorted(times, moments)
+    place = np.clip(place, 1, max(len(times) - 1, 1))
+    if len(times) == 1:
+        return [0] * count
+    left, right = np.array(times)[place - 1], np.array(times)[place]
+    return (place - (moments - left < right - moments)).tolist()
+
+
+class _Stage:
+    """Bodies, planes, camera and renderer for the pictures of one recording."""
+
+    def __init__(self, reader: FramesReader, settings: FilmSettings, device: str):
+        from pliant.render.raycast import Renderer
+
+        meta = reader.meta
+        triangles = reader.arrays["triangles"]
+        colors = np.empty(triangles.shape, np.float32)
+        for body in meta["bodies"]:
+            colors[slice(*body["triangles"])] = body["color"]
+        samples = [reader[k][2] for k in sorted({round(k) for k in np.linspace(0, len(reader) - 1, 9)})]
+        low, high = np.min([x.min(axis=0) for x in samples], axis=0), np.max([x.max(axis=0) for x in samples], axis=0)
+        self.ground, extra = _ground(meta.get("planes") or [], low, high)
+        self.extra = extra
+        count = len(samples[0])
+        for k in range(len(extra) // 4):
+            corners = count + 4 * k + np.array([[0, 1, 2], [0, 2, 3]])
+            triangles = np.concatenate([triangles, corners])
+            colors = np.concatenate([colors, np.tile(np.array(PLANE_COLOR, np.float32), (2, 1))])
+        aspect = settings.width / settings.height
+        if meta.get("camera"):
+            self.camera = Camera(**meta["camera"])
+        else:
+            self.camera = Camera.framing(low, high, aspect, direction=meta.get("view") or VIEW, margin=1.1)
+        self.renderer = Renderer(
+            settings.width, settings.height, device, samples=settings.samples, wireframe=settings.wireframe
+        )
+        self.renderer.set_geometry(triangles, colors, count + len(extra))
+
+    def draw(self, x: np.ndarray) -> np.ndarray:
+        return self.renderer.draw(np.concatenate([x, self.extra]).astype(np.float32), self.camera, self.ground)
+
+
+def _ground(planes: list[dict[str, Any]], low: np.ndarray, high: np.ndarray) -> tuple[float | None, np.ndarray]:
+    """Height of the level ground, if there is one, and corners (4k, 3) of squares that stand for tilted planes."""
+    ground: float | None = None
+    squares = []
+    for plane in planes:
+        point, normal = np.array(plane["point"]), np.array(plane["normal"])
+        if normal[1] > 1.0 - 1e-9:
+            ground = max(point[1], -math.inf if ground is None else ground)
+            continue
+        middle = 0.5 * (low + high)
+        middle = middle - normal * float(normal @ (middle - point))
+        across = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal))])
+        across /= np.linalg.norm(across)
+        along = np.cross(normal, across)
+        half = 0.75 * float(np.linalg.norm(high - low))
+        corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * half
+        squares.append(middle + corners @ np.array([across, along]))
+    return ground, np.concatenate(squares).astype(np.float32) if squares else np.zeros((0, 3), np.float32)
+
+
+def write_sequence(reader: FramesReader, folder: str | Path, kind: str, quiet: bool = False) -> int:
+    """Write every frame of a recording as OBJ or PLY; returns their number."""
+    colors = None
+    if kind == "ply":
+        colors = np.empty((reader.meta["bodies"][-1]["vertices"][1], 3))
+        for body in reader.meta["bodies"]:
+            colors[slice(*body["vertices"])] = body["color"]
+    # files hold the surface only: interior vertices belong to no triangle
+    triangles = reader.arrays["triangles"]
+    used, corners = np.unique(triangles, return_inverse=True)
+    triangles = corners.reshape(-1, 3)
+    writer = SequenceWriter(folder, kind, triangles, colors[used] if colors is not None else None)
+    progress = Progress(f"{kind} file", len(reader), quiet=quiet)
+    progress.update(0)
+    for k, (frame, _, x) in enumerate(reader):
+        writer.add(frame, x[used])
+        progress.update(k + 1)
+    progress.finish(len(reader))
+    return len(reader)
