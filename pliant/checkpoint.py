@@ -12,14 +12,14 @@ import numpy as np
 
 from pliant.errors import InputError
 from pliant.files import replace_file
-from pliant.model.model import Model
 from pliant.simulation import Simulation
 
 VERSION = 1
 
 
-def model_digest(model: Model) -> str:
+def scene_digest(sim: Simulation) -> str:
     """A fingerprint of what is simulated: a checkpoint fits only the scene it came from."""
+    model = sim.model
     digest = hashlib.sha256()
     for array in (
         model.particles.rest,
@@ -31,6 +31,7 @@ def model_digest(model: Model) -> str:
     ):
         digest.update(np.ascontiguousarray(array).tobytes())
     digest.update(repr([(b.name, b.method, b.material, b.raw) for b in model.bodies]).encode())
+    digest.update(repr((sim.world.gravity, sim.pipeline.colliders)).encode())
     return digest.hexdigest()
 
 
@@ -41,7 +42,7 @@ def save_checkpoint(sim: Simulation, path: str | Path) -> None:
     arrays["pulls"] = sim.pulls.saved()
     meta = {
         "version": VERSION,
-        "model": model_digest(sim.model),
+        "scene": scene_digest(sim),
         "frame": sim.frame_number,
         "frame_dt": sim.frame_dt,
         "substeps": sim.substeps,
@@ -68,7 +69,10 @@ def load_checkpoint(sim: Simulation, path: str | Path) -> None:
             str(path),
             "Run the scene again from the start",
         )
-    if meta["model"] != model_digest(sim.model):
+    missing = {"scene", "solvers", "substeps", "frame_dt", "frame"} - meta.keys()
+    if missing:
+        raise _damaged(f"'{sorted(missing)[0]}' is missing", path)
+    if meta["scene"] != scene_digest(sim):
         raise InputError(
             "the checkpoint belongs to another scene, or the scene was changed since",
             str(path),
@@ -77,34 +81,71 @@ def load_checkpoint(sim: Simulation, path: str | Path) -> None:
     settings = {s.name: repr(s.settings) for s in sim.solvers}
     if meta["solvers"] != settings or meta["substeps"] != sim.substeps or meta["frame_dt"] != sim.frame_dt:
         raise InputError(
-            f"the checkpoint was made with {meta['substeps']} substeps of a frame of {meta['frame_dt']:g} s and settings {meta['solvers']}",
+            f"the checkpoint was made with {meta['substeps']} substeps of a frame of {meta['frame_dt']:g} s and "
+            f"settings {meta['solvers']}",
             str(path),
             "Resume with the same settings",
         )
+    # everything is looked at before anything is changed
     arrays = sim.arrays()
-    for name, array in arrays.items():
-        if name not in saved or saved[name].shape != array.numpy().shape:
-            raise InputError(
-                f"the array '{name}' is missing or has the wrong shape",
-                str(path),
-                "The file is damaged; use an older checkpoint",
-            )
+    shapes = {name: array.numpy().shape for name, array in arrays.items()}
+    shapes["pulls"] = sim.pulls.saved().shape
+    for name, shape in shapes.items():
+        if name not in saved or saved[name].shape != shape:
+            raise _damaged(f"the array '{name}' is missing or has the wrong shape", path)
+    pins = {name.removeprefix("pins."): array for name, array in saved.items() if name.startswith("pins.")}
+    _check_pins(pins, sim.state.count, path)
     for name, array in arrays.items():
         array.assign(saved[name])
-    sim.pins.load({k.removeprefix("pins."): v for k, v in saved.items() if k.startswith("pins.")})
+    sim.pins.load(pins)
     sim.pulls.load(saved["pulls"])
+    sim.state.f_ext.zero_()
     sim.frame_number = int(meta["frame"])
     sim.forget_programs()
 
 
+def _check_pins(pins: dict[str, np.ndarray], particles: int, path: Path) -> None:
+    """Refuse pins that are incomplete or hold particles that do not exist."""
+    count = len(pins.get("particle", ()))
+    paths = int(pins["path"].max(initial=-1)) + 1 if "path" in pins else 0
+    shapes = {"particle": (count,), "home": (count, 3), "path": (count,)}
+    for k in range(paths):
+        keys = len(pins.get(f"times{k}", ()))
+        shapes |= {f"times{k}": (keys,), f"offsets{k}": (keys, 3)}
+    for name, shape in shapes.items():
+        if name not in pins or pins[name].shape != shape:
+            raise _damaged(f"the array 'pins.{name}' is missing or has the wrong shape", path)
+    if count and not 0 <= pins["particle"].min() <= pins["particle"].max() < particles:
+        raise _damaged("a particle is pinned that does not exist", path)
+
+
+def _damaged(what: str, path: Path) -> InputError:
+    return InputError(f"the file is damaged or no checkpoint ({what})", str(path), "Use an older checkpoint")
+
+
 def read_checkpoint(path: Path) -> dict[str, np.ndarray]:
-    """All arrays of a checkpoint file; damaged files get one clear error."""
+    """All arrays of a checkpoint file, 'meta' among them as JSON; damaged files get one clear error."""
     if not path.is_file():
         raise InputError("there is no such file", str(path), "Give the path of a checkpoint (.ckpt)")
     try:
+        with open(path, "rb") as file:
+            if file.read(2) != b"PK":
+                raise ValueError("it is no zip file")
         with np.load(path, allow_pickle=False) as data:
-            return {name: data[name] for name in data.files}
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        raise InputError(
-            f"the file is damaged or no checkpoint ({error})", str(path), "Use an older checkpoint"
-        ) from error
+            arrays = {name: data[name] for name in data.files}
+        if not isinstance(json.loads(arrays["meta"].tobytes()), dict):
+            raise ValueError("its description makes no sense")
+    except KeyError as error:
+        raise _damaged(f"{error} is missing", path) from error
+    except (
+        AttributeError,
+        ValueError,
+        OSError,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
+        raise _damaged(str(error), path) from error
+    return arrays

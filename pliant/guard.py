@@ -14,6 +14,9 @@ from pliant.model.state import State
 wp.set_module_options({"enable_backward": False})
 
 PARTS = 1024
+# Positions [m] and speeds [m/s] beyond these make no sense.
+FARTHEST = 1e6
+FASTEST = 1e5
 
 
 @wp.kernel
@@ -80,7 +83,14 @@ class GuardReport:
 class Guard:
     """Watches all particles and springs of a model."""
 
-    def __init__(self, model: Model, device: str, stretch_limit: float, farthest: float = 1e6, fastest: float = 1e5):
+    def __init__(
+        self,
+        model: Model,
+        device: str,
+        stretch_limit: float,
+        farthest: float = FARTHEST,
+        fastest: float = FASTEST,
+    ):
         self.device = device
         self.limit = stretch_limit
         self.farthest = farthest

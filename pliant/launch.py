@@ -73,33 +73,51 @@ class _Workers:
 
     def __init__(self) -> None:
         self._tasks: list[queue.SimpleQueue] = []
-        self._done: queue.SimpleQueue = queue.SimpleQueue()
+        self._growing = threading.Lock()
 
     def run(self, parts: Sequence[Callable[[], None]]) -> None:
-        while len(self._tasks) < len(parts) - 1:
-            tasks: queue.SimpleQueue = queue.SimpleQueue()
-            threading.Thread(target=self._work, args=(tasks,), daemon=True, name="pliant-launch").start()
-            self._tasks.append(tasks)
+        """Run all parts at once and wait for all of them; the first error is raised when the last part is done."""
+        if len(self._tasks) < len(parts) - 1:
+            self._grow(len(parts) - 1)
+        done: queue.SimpleQueue = queue.SimpleQueue()
         for tasks, part in zip(self._tasks, parts[1:], strict=False):
-            tasks.put(part)
-        parts[0]()
-        errors = [self._done.get() for _ in parts[1:]]
+            tasks.put((part, done))
+        errors: list[BaseException | None] = []
+        try:
+            parts[0]()
+        except BaseException as error:
+            errors.append(error)
+        errors += [done.get() for _ in parts[1:]]
         for error in errors:
             if error is not None:
                 raise error
 
+    def _grow(self, count: int) -> None:
+        with self._growing:
+            while len(self._tasks) < count:
+                tasks: queue.SimpleQueue = queue.SimpleQueue()
+                threading.Thread(target=self._work, args=(tasks,), daemon=True, name="pliant-launch").start()
+                self._tasks.append(tasks)
+
     def _work(self, tasks: queue.SimpleQueue) -> None:
         while True:
-            part = tasks.get()
+            part, done = tasks.get()
             try:
                 part()
-                self._done.put(None)
+                done.put(None)
             except BaseException as error:
-                self._done.put(error)
+                done.put(error)
+
+
+class _Recordings(threading.local):
+    """What each Python thread is recording now, the innermost last."""
+
+    def __init__(self) -> None:
+        self.stack: list[Recording] = []
 
 
 _workers = _Workers()
-_recording: list[Recording] = []
+_recordings = _Recordings()
 
 
 class Recording:
@@ -126,11 +144,11 @@ class Recording:
 def record() -> Iterator[Recording]:
     """Collect the launches and copies made inside into a `Recording` instead of running them."""
     recording = Recording()
-    _recording.append(recording)
+    _recordings.stack.append(recording)
     try:
         yield recording
     finally:
-        _recording.pop()
+        _recordings.stack.pop()
 
 
 def launch(
@@ -164,7 +182,7 @@ def launch(
     parts = 1
     if splittable and device == "cpu":
         parts = max(1, min(thread_count(), size // max(grain, 1)))
-    if not _recording and parts == 1:
+    if not _recordings.stack and parts == 1:
         wp.launch(kernel, dim, inputs=[first, *args] if splittable else args, device=device, block_dim=block_dim)
         return
     bounds = [size * k // parts for k in range(parts + 1)]
@@ -175,16 +193,16 @@ def launch(
         commands.append(
             wp.launch(kernel, part_dim, inputs=part_args, device=device, block_dim=block_dim, record_cmd=True).launch
         )
-    if _recording:
-        _recording[-1].add(commands)
+    if _recordings.stack:
+        _recordings.stack[-1].add(commands)
     else:
         _workers.run(commands)
 
 
 def copy(target: wp.array, source: wp.array) -> None:
     """Copy an array on its device; recorded and captured like a launch."""
-    if _recording:
-        _recording[-1].add([lambda: wp.copy(target, source)])
+    if _recordings.stack:
+        _recordings.stack[-1].add([lambda: wp.copy(target, source)])
     else:
         wp.copy(target, source)
 
@@ -205,8 +223,8 @@ def repeat_while(going: wp.array, body: Callable[[], None], *, device: str) -> N
         while flag[0]:
             recording.replay()
 
-    if _recording:
-        _recording[-1].add([loop])
+    if _recordings.stack:
+        _recordings.stack[-1].add([loop])
     else:
         loop()
 

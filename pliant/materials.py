@@ -110,12 +110,13 @@ def spring_constants(material: Material, *, sheet: bool = False) -> tuple[Spring
     spring_modulus = material.shear_modulus / share
     missing = bulk - spring_modulus * of_springs
     note = ""
-    if missing < 0.0:
+    if missing < -1e-9 * bulk:
         note = (
             f"Poisson's ratio {material.poisson:g} is below {least}, which springs{' of a sheet' * sheet} cannot have: "
             f"the mass-spring method takes {least} and keeps Young's modulus."
         )
-        spring_modulus, missing = material.young, 0.0
+        spring_modulus = material.young
+    missing = max(missing, 0.0)
     if sheet:
         return SpringConstants(spring_modulus, 0.0, missing * material.thickness), note
     return SpringConstants(spring_modulus, missing, 0.0), note

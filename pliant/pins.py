@@ -40,7 +40,7 @@ class PinPath:
                     where,
                     "Give pairs of a time in s and an offset in m, such as [2.0, [1, 0, 0]]",
                 )
-            if isinstance(key[0], (str, bool)) or not np.isfinite(key[0]):
+            if isinstance(key[0], (str, bool)) or not hasattr(key[0], "__float__") or not np.isfinite(key[0]):
                 raise InputError(f"the time of key {k} is {key[0]!r}", where, "Give a finite number of seconds")
             times.append(float(key[0]))
             offsets.append(as_vector(key[1], f"{where}[{k}]"))

@@ -13,6 +13,7 @@ import numpy as np
 from pliant.collide.pipeline import Pipeline
 from pliant.collide.shapes.plane import Plane, PlaneSurface
 from pliant.errors import InputError
+from pliant.guard import FARTHEST, FASTEST
 from pliant.launch import pick_device
 from pliant.materials import Material, RawConstants, as_material
 from pliant.mesh.order import bisect_order
@@ -68,6 +69,7 @@ class _BodyEntry:
     velocity: np.ndarray
     angular_velocity: np.ndarray
     color: tuple[float, float, float]
+    notes: list[str]
     pins: list[tuple[np.ndarray, PinPath | None]] = dataclasses.field(default_factory=list)
 
 
@@ -123,10 +125,8 @@ class Scene:
             mass_distribution: 'lumped' (a quarter of each tet's mass to its corners) or 'average_volume' (Lesmes 3.13).
             largest_inverse_mass: inverse masses above this [1/kg] are cut to it, and reported.
         """
-        name = name or f"body{len(self.bodies)}"
+        name = _new_name(name, "body", [b.name for b in self.bodies])
         where = f"body '{name}'"
-        if any(b.name == name for b in self.bodies):
-            raise InputError("the name is taken", where, "Give every body a name of its own")
         if not isinstance(mesh, (TetMesh, SurfaceMesh)):
             raise InputError(f"{type(mesh).__name__} is not a mesh", where, "Give a TetMesh or a SurfaceMesh")
         solver_class(method, f"{where}.method")
@@ -136,12 +136,14 @@ class Scene:
             )
         if largest_inverse_mass is not None:
             largest_inverse_mass = as_positive(largest_inverse_mass, f"{where}.largest_inverse_mass", "1/kg")
-        mesh.check(where)
+        if raw is not None and not isinstance(raw, RawConstants):
+            raise InputError(f"{type(raw).__name__} is no set of constants", f"{where}.raw", "Give RawConstants")
+        notes = [*mesh.notes, *mesh.check(where)]
         turn = np.array(as_vector(rotation, f"{where}.rotation"))
         degrees = float(np.linalg.norm(turn))
         if degrees > 0:
             mesh = mesh.rotated(turn / degrees, math.radians(degrees))
-        mesh = mesh.translated(as_vector(position, f"{where}.position"))
+        mesh = mesh.translated(_within(position, FARTHEST, f"{where}.position", "m"))
         shade = COLORS[len(self.bodies) % len(COLORS)] if color is None else as_vector(color, f"{where}.color")
         if min(shade) < 0 or max(shade) > 1:
             raise InputError(f"{list(shade)} is not a colour", f"{where}.color", "Give red, green and blue from 0 to 1")
@@ -151,9 +153,10 @@ class Scene:
             spec,
             method,
             name,
-            np.array(as_vector(velocity, f"{where}.velocity")),
-            np.array(as_vector(angular_velocity, f"{where}.angular_velocity")),
+            np.array(_within(velocity, FASTEST, f"{where}.velocity", "m/s")),
+            np.array(_within(angular_velocity, FASTEST, f"{where}.angular_velocity", "rad/s")),
             shade,
+            notes,
         )
         self.bodies.append(entry)
         return name
@@ -169,15 +172,9 @@ class Scene:
         name: str | None = None,
     ) -> None:
         """Add a plane; without arguments it is a floor at height zero."""
-        self.colliders.append(
-            Plane(
-                tuple(point),
-                tuple(normal),
-                tuple(velocity),
-                PlaneSurface(friction, restitution),
-                name or f"plane{len(self.colliders)}",
-            )  # type: ignore[arg-type]
-        )
+        name = _new_name(name, "plane", [c.name for c in self.colliders], "collider")
+        surface = PlaneSurface(friction, restitution)
+        self.colliders.append(Plane(point, normal, velocity, surface, name))  # type: ignore[arg-type]
 
     def pin(
         self,
@@ -197,7 +194,7 @@ class Scene:
             raise InputError(f"no body {body!r}", "pin", f"The bodies are: {', '.join(b.name for b in self.bodies)}")
         vertices = entry.mesh.vertices
         chosen = np.asarray(where(vertices) if callable(where) else where)
-        index = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
+        index = _chosen_vertices(chosen, len(vertices), f"pin of body '{body}'")
         if index.size == 0 or index.min() < 0 or index.max() >= len(vertices):
             raise InputError(
                 "no vertex is chosen, or one that does not exist",
@@ -299,6 +296,43 @@ class Scene:
                     )
 
 
+def _new_name(name: str | None, kind: str, taken: list[str], what: str = "") -> str:
+    """The name, or the next free number if none is given."""
+    if name is None or name == "":
+        number = len(taken)
+        while f"{kind}{number}" in taken:
+            number += 1
+        return f"{kind}{number}"
+    if not isinstance(name, str):
+        raise InputError(f"{name!r} is not a name", f"{what or kind}.name", "Give a text")
+    if name in taken:
+        raise InputError("the name is taken", f"{what or kind} '{name}'", "Give each a name of its own")
+    return name
+
+
+def _within(value: Sequence[float], most: float, where: str, unit: str) -> tuple[float, float, float]:
+    """A vector whose numbers are not absurd: what is beyond counts as a blow-up."""
+    vector = as_vector(value, where)
+    if max(abs(part) for part in vector) > most:
+        raise InputError(f"{list(vector)} {unit} is out of range", where, f"Give numbers from {-most:g} to {most:g}")
+    return vector
+
+
+def _chosen_vertices(chosen: np.ndarray, count: int, where: str) -> np.ndarray:
+    """Vertex numbers from numbers or a mask."""
+    if chosen.dtype == bool:
+        if chosen.shape != (count,):
+            raise InputError(
+                f"the mask has the shape {chosen.shape}", where, f"Give one truth value for each of the {count} vertices"
+            )
+        return np.flatnonzero(chosen)
+    if chosen.size and chosen.dtype.kind not in "iu":
+        raise InputError(
+            f"{chosen.reshape(-1)[0]!r} is not a vertex number", where, "Give whole numbers, a mask, or a function"
+        )
+    return chosen.astype(np.int64).reshape(-1)
+
+
 def _note(sim: Simulation, text: str) -> None:
     sim.notes.append(text)
     warnings.warn(text, stacklevel=4)
@@ -355,7 +389,7 @@ def _assemble(entries: list[_BodyEntry]) -> Model:
         Springs.concat([p[3].springs for p in parts], offsets[:-1]),
         Triangles.concat([p[3].triangles for p in parts], offsets[:-1]),
         Tets.concat([p[3].tets for p in parts], offsets[:-1]),
-        [f"Body '{p[0].name}': {note}" for p in parts for note in p[3].notes],
+        [f"Body '{p[0].name}': {note}" for p in parts for note in [*p[0].notes, *p[3].notes]],
     )
 
 

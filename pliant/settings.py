@@ -65,6 +65,8 @@ def check_value(field: dataclasses.Field, value: Any, where: str) -> Any:
         return None
     meta = field.metadata
     expected = describe_range(field)
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
+        value = value.item()  # one of NumPy's numbers
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if isinstance(value, bool) != (kind is bool) or not isinstance(value, kind):

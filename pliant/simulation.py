@@ -65,6 +65,8 @@ class Simulation:
         self.stable_dt = math.inf
         self._programs: dict[Any, Recording | wp.Graph] = {}
         self._good = {name: wp.clone(array) for name, array in self.arrays().items()}
+        self._good_frame = 0
+        self._unchecked = False
 
     # ---- advancing ----------------------------------------------------------------------------------------------
 
@@ -83,45 +85,57 @@ class Simulation:
 
         Args:
             count: number of frames.
-            check: look for a blow-up after each frame; on CUDA this waits for the frame to finish.
+            check: look for a blow-up after each frame; on CUDA this waits for the frame to finish. What goes wrong in
+                frames that are not checked is found when the next one is.
 
         Raises:
-            BlowUpError: a value is not finite or absurd; the state is put back to the last good frame.
+            BlowUpError: a value is not finite or absurd; the state is put back to the last frame known to be good.
         """
         for _ in range(count):
+            if check and self._unchecked:
+                self._stop_if_bad()
+                self._unchecked = False
+            keep = not self._unchecked
+            if keep:
+                self._good_frame = self.frame_number
             self.pins.aim(self.time + self.frame_dt)
-            program = self._program()
+            program = self._program(keep)
             if isinstance(program, Recording):
                 program.replay()
             else:
                 wp.capture_launch(program)
             self.frame_number += 1
             if check:
-                report = self.guard.read()
-                if report.bad:
-                    self._explain_blow_up()
+                self._stop_if_bad()
+            else:
+                self._unchecked = True
 
-    def _program(self) -> Recording | wp.Graph:
+    def _stop_if_bad(self) -> None:
+        report = self.guard.read()
+        if report.bad:
+            self._explain_blow_up(report)
+
+    def _program(self, keep: bool = True) -> Recording | wp.Graph:
         """The frame as one recording or one CUDA graph; made again when what takes part in it changes."""
-        key = (self.pulls.active, self.pins.count, id(self.pins.particle), self.substeps, self.frame_dt)
+        key = (keep, self.pulls.active, self.pins.count, id(self.pins.particle), self.substeps, self.frame_dt)
         if key not in self._programs:
             if len(self._programs) > 8:
                 self._programs.clear()
             if self.device == "cpu":
                 with record() as recording:
-                    self._issue_frame()
+                    self._issue_frame(keep=keep)
                 self._programs[key] = recording
             else:
                 self._load_kernels()
                 with wp.ScopedCapture(device=self.device) as capture:
-                    self._issue_frame()
+                    self._issue_frame(keep=keep)
                 self._programs[key] = capture.graph
         return self._programs[key]
 
     def _load_kernels(self) -> None:
         """Run a frame eagerly and undo it, so that every kernel is compiled and loaded before the capture."""
         saved = {name: wp.clone(array) for name, array in self.arrays().items()}
-        self._issue_frame(substeps=min(self.substeps, 2))
+        self._issue_frame(substeps=min(self.substeps, 2), keep=False)
         for name, array in self.arrays().items():
             wp.copy(array, saved[name])
 
@@ -129,10 +143,16 @@ class Simulation:
         """Whether a substep is a single launch: one method, no pulls, and the method knows how."""
         return len(self.solvers) == 1 and self.solvers[0].can_fuse() and not self.pulls.active
 
-    def _issue_frame(self, substeps: int | None = None) -> None:
-        """Launch everything a frame consists of, in order. Nothing here allocates or reads back."""
-        for name, array in self.arrays().items():
-            copy(self._good[name], array)
+    def _issue_frame(self, substeps: int | None = None, *, keep: bool = True) -> None:
+        """Launch everything a frame consists of, in order. Nothing here allocates or reads back.
+
+        Args:
+            substeps: how many; those of a whole frame if not given.
+            keep: remember the state before it as the last good one.
+        """
+        if keep:
+            for name, array in self.arrays().items():
+                copy(self._good[name], array)
         self.pins.lead(self.state, self.frame_dt)
         self.world.has_f_ext = self.pulls.active
         count = self.substeps if substeps is None else substeps
@@ -186,24 +206,29 @@ class Simulation:
 
     # ---- blow-ups -----------------------------------------------------------------------------------------------
 
-    def _explain_blow_up(self) -> None:
+    def _explain_blow_up(self, found: GuardReport) -> None:
         """Go back to the last good frame, find the substep and the element that went wrong, and say so."""
+        last = self.frame_number
         self._restore_good()
-        self.frame_number -= 1
-        self.pins.aim(self.time + self.frame_dt)
-        self.pins.lead(self.state, self.frame_dt)
-        report, substep = self.guard.read(), 0
-        for substep in range(1, self.substeps + 1):
-            self.issue_substep()
-            self.guard.look(self.state)
-            report = self.guard.read()
-            if report.bad:
-                break
+        self.world.has_f_ext = self.pulls.active
+        report, substep = found, 0
+        while self.frame_number < last and not substep:
+            self.pins.aim(self.time + self.frame_dt)
+            self.pins.lead(self.state, self.frame_dt)
+            for k in range(1, self.substeps + 1):
+                self.issue_substep()
+                self.guard.look(self.state)
+                if self.guard.read().bad:
+                    report, substep = self.guard.read(), k
+                    break
+            self.frame_number += 1
         details = self._blow_up_details(report, substep)
         self._restore_good()
+        self._unchecked = False
         raise BlowUpError(details.pop("message"), details)
 
     def _restore_good(self) -> None:
+        self.frame_number = self._good_frame
         for name, array in self.arrays().items():
             wp.copy(array, self._good[name])
 
@@ -234,16 +259,16 @@ class Simulation:
                 f"The step of {self.dt:.3g} s is below the {limit:.3g} s that are stable at rest, so the body was driven "
                 "too far: use more substeps, gentler pins and pulls, a stiffer material or a strain limit"
             )
-        frame = self.frame_number + 1
+        frame = self.frame_number
         return {
             "message": f"Blow-up in frame {frame}, substep {substep} of {self.substeps}: {what}. {remedy}. "
-            f"The simulation stands at the last good frame, {self.frame_number}.",
+            f"The simulation stands at the last good frame, {self._good_frame}.",
             "frame": frame,
             "substep": substep,
             "body": body.name,
             "step": self.dt,
             "stable_step": limit,
-            "last_good_frame": self.frame_number,
+            "last_good_frame": self._good_frame,
             **element,
         }
 
@@ -327,6 +352,8 @@ class Simulation:
         mass = float(self.model.particles.mass[particle])
         if damping is None:
             damping = 2.0 * math.sqrt(stiffness * mass)
+        elif damping != 0.0:
+            damping = as_positive(damping, "pull.damping", "N s/m")
         slot = self.pulls.free_slot()
         # an explicit pull has a stable step of its own: weaken it rather than let it explode
         most = 0.25 * mass / self.dt**2
@@ -340,7 +367,7 @@ class Simulation:
 
     def move_pull(self, handle: int, target: Sequence[float]) -> None:
         """Move the point a pull leads to."""
-        pull = self.pulls.host[handle]
+        pull = self.pulls.get(handle)
         if pull.particle < 0:
             raise InputError(f"pull {handle} is not active", "pull", "Start it with pull()")
         self.pulls.set(handle, pull.particle, as_vector(target, "pull.target"), pull.stiffness, pull.damping)
@@ -369,10 +396,12 @@ class Simulation:
             array.assign(all_values)
         for solver in self.solvers:
             solver.reset(self.state)
+        self._unchecked = False
 
     def forget_programs(self) -> None:
         """Record the frame again before it runs next: what takes part in it has changed."""
         self._programs.clear()
+        self._unchecked = False
 
     def arrays(self) -> dict[str, wp.array]:
         """Every device array a checkpoint must hold, by name."""

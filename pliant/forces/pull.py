@@ -69,8 +69,14 @@ class Pulls:
                 return slot
         raise InputError(f"{CAPACITY} pulls are active already", "pull", "Release one first")
 
+    def get(self, slot: int) -> PullData:
+        """What a slot holds."""
+        if not isinstance(slot, int) or not 0 <= slot < CAPACITY:
+            raise InputError(f"pull {slot!r} is not active", "pull", "Give a handle that pull() returned")
+        return self.host[slot]
+
     def release(self, slot: int, state: State) -> None:
-        particle = self.host[slot].particle
+        particle = self.get(slot).particle
         self.host[slot] = _free()
         self._upload()
         if particle >= 0:

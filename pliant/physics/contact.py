@@ -24,57 +24,99 @@ class Met:
 
 
 @wp.func
+def bounce_speed(approach: float, restitution: float, rest_speed: float) -> float:
+    """Speed [m/s] at which a particle leaves that came with the (negative) speed `approach`.
+
+    An approach slower than `rest_speed` is just stopped, so that resting bodies do not tremble.
+    """
+    if -approach > rest_speed:
+        return -restitution * approach
+    return 0.0
+
+
+@wp.func
+def friction_keeps(approach: float, bounce: float, speed: float, friction: float) -> float:
+    """Share of the tangential speed that Coulomb friction leaves: it takes up to friction times the change of normal
+    speed; none is left of what sticks."""
+    if speed <= 0.0:
+        return 0.0
+    return wp.max(0.0, 1.0 - friction * (bounce - approach) / speed)
+
+
+@wp.func
 def contact_velocity(
     v: wp.vec3, surface_v: wp.vec3, normal: wp.vec3, friction: float, restitution: float, rest_speed: float
 ) -> wp.vec3:
-    """Velocity after contact [m/s].
-
-    The approach speed is reversed and scaled by the restitution (an approach slower than `rest_speed` is just
-    stopped, so that resting bodies do not tremble); the tangential speed loses up to friction times the change of
-    normal speed (Coulomb). A particle that leaves is left alone.
-    """
+    """Velocity after contact [m/s]: restitution along the normal, friction across. A particle that leaves is left
+    alone."""
     relative = v - surface_v
     approach = wp.dot(relative, normal)
     if approach >= 0.0:
         return v
-    bounce = 0.0
-    if -approach > rest_speed:
-        bounce = -restitution * approach
+    bounce = bounce_speed(approach, restitution, rest_speed)
     tangential = relative - approach * normal
-    speed = wp.length(tangential)
-    kept = 0.0
-    if speed > 0.0:
-        kept = wp.max(0.0, 1.0 - friction * (bounce - approach) / speed)
+    kept = friction_keeps(approach, bounce, wp.length(tangential), friction)
     return surface_v + kept * tangential + bounce * normal
+
+
+@wp.func
+def meet_plane(
+    x: wp.vec3,
+    v: wp.vec3,
+    before: wp.vec3,
+    plane: PlaneData,
+    friction: float,
+    restitution: float,
+    rest_speed: float,
+    dt: float,
+) -> Met:
+    """Put a particle back on a plane it went through on its way from `before` [m] in the time dt [s].
+
+    Friction combines by geometric mean, restitution by maximum. Friction shortens the way along the plane as it does
+    the speed: what sticks stays where it was, and a body on a slope does not creep.
+    """
+    met = Met()
+    met.x = x
+    met.v = v
+    met.touched = 0
+    depth = plane.offset - wp.dot(plane.normal, x)
+    if depth > 0.0:
+        mu = wp.sqrt(friction * plane.friction)
+        e = wp.max(restitution, plane.restitution)
+        relative = v - plane.velocity
+        approach = wp.dot(relative, plane.normal)
+        met.x = x + depth * plane.normal
+        met.touched = 1
+        if approach < 0.0:
+            speed = wp.length(relative - approach * plane.normal)
+            kept = friction_keeps(approach, bounce_speed(approach, e, rest_speed), speed, mu)
+            way = x - before - dt * plane.velocity
+            along = way - wp.dot(way, plane.normal) * plane.normal
+            met.x = met.x - (1.0 - kept) * along
+            met.v = contact_velocity(v, plane.velocity, plane.normal, mu, e, rest_speed)
+    return met
 
 
 @wp.func
 def meet_planes(
     x: wp.vec3,
     v: wp.vec3,
+    before: wp.vec3,
     planes: wp.array(dtype=PlaneData),
     plane_count: int,
     friction: float,
     restitution: float,
     rest_speed: float,
+    dt: float,
 ) -> Met:
-    """Put a particle back on every plane it went through; friction combines by geometric mean, restitution by maximum."""
+    """Put a particle back on every plane it went through, one after the other (see `meet_plane`)."""
     met = Met()
-    met.touched = 0
-    for i in range(plane_count):
-        plane = planes[i]
-        depth = plane.offset - wp.dot(plane.normal, x)
-        if depth > 0.0:
-            x = x + depth * plane.normal
-            v = contact_velocity(
-                v,
-                plane.velocity,
-                plane.normal,
-                wp.sqrt(friction * plane.friction),
-                wp.max(restitution, plane.restitution),
-                rest_speed,
-            )
-            met.touched = 1
     met.x = x
     met.v = v
+    met.touched = 0
+    for i in range(plane_count):
+        next = meet_plane(met.x, met.v, before, planes[i], friction, restitution, rest_speed, dt)
+        met.x = next.x
+        met.v = next.v
+        met.touched = wp.max(met.touched, next.touched)
     return met

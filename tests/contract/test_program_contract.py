@@ -82,10 +82,31 @@ def test_a_frame_allocates_nothing(variant, device):
     sim.frame(2)
     # the tracker sees what there is to see
     assert allocations(lambda: wp.zeros(7, dtype=float, device=device))
-    # moving pins are aimed from the host, which stages their targets
+    # moving pins are aimed from the host, which stages their targets; a checked and an unchecked frame are two programs
     sim.frame(12)
+    sim.frame(3, check=False)
+    sim.frame()
+    sim.frame(3, check=False)
     sim.pins.aim = lambda time: None
     assert allocations(lambda: sim.frame(3, check=device == "cpu")) == ""
+
+
+def test_measuring_stages_changes_nothing(variant, device):
+    measured, plain = drop(variant, device, pull=True), drop(variant, device, pull=True)
+    measured.frame()
+    times = measured.stage_times(1)
+    assert times and all(t >= 0 for t in times.values())
+    measured.frame()
+    plain.frame(2)
+    assert bits(measured) == bits(plain)
+
+
+def test_unchecked_frames_are_the_same_frames(variant, device):
+    checked, unchecked = drop(variant, device), drop(variant, device)
+    checked.frame(4)
+    unchecked.frame(3, check=False)
+    unchecked.frame()
+    assert bits(checked) == bits(unchecked)
 
 
 def test_same_run_same_bits(variant, device):

@@ -55,6 +55,8 @@ def test_in_a_simulation(mesh, distribution, raw_mass):
 def test_a_sheet_has_the_mass_of_its_area():
     sim = make_sim(shapes.sheet((0.5, 0.8), (4, 6)), Material(density=500.0, thickness=0.002))
     assert sim.model.particles.mass.sum() == pytest.approx(500.0 * 0.002 * 0.4)
+    other = make_sim(shapes.sheet((0.5, 0.8), (4, 6)), body={"mass_distribution": "average_volume"})
+    assert any("sheet" in note and "lumped" in note for note in other.notes)
 
 
 def test_truncation_acts_and_is_reported(mesh):

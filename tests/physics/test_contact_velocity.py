@@ -31,14 +31,16 @@ def call_planes(
     count: int,
     x: wp.array(dtype=wp.vec3),
     v: wp.array(dtype=wp.vec3),
+    before: wp.array(dtype=wp.vec3),
     friction: float,
     restitution: float,
+    dt: float,
     x_out: wp.array(dtype=wp.vec3),
     v_out: wp.array(dtype=wp.vec3),
     touched_out: wp.array(dtype=int),
 ):
     i = wp.tid()
-    met = meet_planes(x[i], v[i], planes, count, friction, restitution, 0.0)
+    met = meet_planes(x[i], v[i], before[i], planes, count, friction, restitution, 0.0, dt)
     x_out[i] = met.x
     v_out[i] = met.v
     touched_out[i] = met.touched
@@ -107,18 +109,21 @@ def test_slow_approach_does_not_bounce(device):
     np.testing.assert_allclose(result[:, 1], [0.0, 0.0105], atol=1e-7)
 
 
-def planes_meet(planes, x, v, friction=0.0, restitution=0.0, device="cpu"):
+def planes_meet(planes, x, v, friction=0.0, restitution=0.0, before=None, dt=0.1, device="cpu"):
+    """Positions, velocities and whether anything was touched; `before` is where the particles came from."""
     rows = []
-    for normal, offset, mu, e in planes:
+    for normal, offset, mu, e, *surface in planes:
         data = PlaneData()
         data.normal, data.offset, data.friction, data.restitution = wp.vec3(*normal), offset, mu, e
+        data.velocity = wp.vec3(*(surface[0] if surface else (0.0, 0.0, 0.0)))
         rows.append(data)
     make = lambda a: wp.array(np.atleast_2d(a).astype(np.float32), dtype=wp.vec3, device=device)
+    before = make(x if before is None else before)
     x, v = make(x), make(v)
     x_out, v_out = wp.zeros_like(x), wp.zeros_like(v)
     touched = wp.zeros(len(x), dtype=int, device=device)
     table = wp.array(rows, dtype=PlaneData, device=device)
-    inputs = [table, len(rows), x, v, friction, restitution]
+    inputs = [table, len(rows), x, v, before, friction, restitution, dt]
     wp.launch(call_planes, len(x), inputs=inputs, outputs=[x_out, v_out, touched], device=device)
     return x_out.numpy(), v_out.numpy(), touched.numpy()
 
@@ -141,3 +146,26 @@ def test_a_corner_of_two_planes(device):
     x, v, _ = planes_meet(walls, [-0.7, -0.1, 0.0], [-1.0, -1, 1], device=device)
     np.testing.assert_allclose(x[0], [-0.5, 0, 0], atol=1e-7)
     np.testing.assert_allclose(v[0], [0, 0, 1], atol=1e-7)
+
+
+def test_what_sticks_stays_where_it_was(device):
+    """Friction shortens the way as it does the speed: a stuck particle does not creep, a sliding one goes less far."""
+    before, x, v = [0.3, 0.0, 0.2], [0.32, -0.05, 0.19], [0.2, -0.5, -0.1]
+    out, speed, _ = planes_meet([(UP, 0.0, 1.0, 0.0)], x, v, 1.0, before=before, device=device)
+    np.testing.assert_allclose(out[0], before, atol=1e-7)
+    np.testing.assert_allclose(speed[0], 0.0, atol=1e-7)
+    mu = 0.2
+    out, speed, _ = planes_meet([(UP, 0.0, mu, 0.0)], x, v, mu, before=before, device=device)
+    kept = 1 - mu * 0.5 / np.hypot(0.2, 0.1)
+    np.testing.assert_allclose(speed[0], [0.2 * kept, 0, -0.1 * kept], atol=1e-6)
+    np.testing.assert_allclose(out[0], [0.3 + 0.02 * kept, 0, 0.2 - 0.01 * kept], atol=1e-6)
+    # without friction the way is the particle's own
+    out, _, _ = planes_meet([(UP, 0.0, 0.0, 0.0)], x, v, 1.0, before=before, device=device)
+    np.testing.assert_allclose(out[0], [0.32, 0.0, 0.19], atol=1e-7)
+
+
+def test_what_sticks_to_a_belt_goes_with_it(device):
+    belt = (UP, 0.0, 4.0, 0.0, (0.5, 0.0, 0.0))
+    out, speed, _ = planes_meet([belt], [0.0, -0.05, 0], [0.0, -0.5, 0], 4.0, before=[0.0, 0, 0], dt=0.1, device=device)
+    np.testing.assert_allclose(out[0], [0.05, 0, 0], atol=1e-7)
+    np.testing.assert_allclose(speed[0], [0.5, 0, 0], atol=1e-7)

@@ -34,9 +34,9 @@ def test_friction_holds_a_block_below_the_friction_angle(integrator, device):
     # the block first settles under its weight
     sim.frame(25)
     before = sim.positions().mean(axis=0) @ downhill
-    sim.frame(50)
-    assert abs(sim.positions().mean(axis=0) @ downhill - before) < 2e-3
-    assert np.abs(sim.velocities()).max() < 0.02
+    sim.frame(75)
+    assert abs(sim.positions().mean(axis=0) @ downhill - before) < 1e-3
+    assert abs(sim.diagnostics().momentum @ downhill) / sim.model.particles.mass.sum() < 0.01
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
@@ -83,12 +83,13 @@ def test_a_resting_body_neither_sinks_nor_trembles(integrator, device):
     scene.add_plane()
     scene.configure("mass_spring", integrator=integrator)
     sim = build(scene, device)
-    sim.frame(90)
+    sim.frame(240)
     settled = sim.positions().astype(np.float64)
     sim.frame(60)
     later = sim.positions().astype(np.float64)
     assert np.abs(later - settled).max() < 2e-4
-    assert np.abs(sim.velocities()).max() < 5e-3
+    # methods that look ahead without the floor have velocities of a few steps' weight, and yet nothing moves
+    assert np.abs(sim.velocities()).max() < (2e-3 if integrator in ("symplectic", "verlet", "implicit") else 0.2)
     bottom = later[:, 1] < 0.01
     assert bottom.sum() == 25 and np.abs(later[bottom, 1]).max() < 1e-5
     # the floor carries the weight: contacts are found, pointing up
@@ -99,40 +100,43 @@ def test_a_resting_body_neither_sinks_nor_trembles(integrator, device):
 @pytest.mark.parametrize("integrator", ["symplectic", "verlet", "midpoint", "rk4"])
 @pytest.mark.parametrize("restitution", [0.0, 0.5, 0.8])
 def test_restitution_sets_the_height_of_a_bounce(integrator, restitution, device):
-    """One stiff tet that lands flat: it leaves with the share of its speed, and rises to its square."""
-    mesh = shapes.box(0.1, 1)
-    scene = Scene(gravity=(0, -GRAVITY, 0), frame_dt=0.002)
-    scene.add_body(mesh, Material(young=1e6, damping=0.0002, restitution=restitution), name="body", position=(0, 0.55, 0))
+    """A body without stiffness is so many particles, and each rises to the square of the restitution."""
+    mesh = shapes.tetrahedron(0.2)
+    scene = Scene(gravity=(0, -GRAVITY, 0), frame_dt=0.002, substeps=4, stretch_limit=100.0)
+    material = Material(young=1e-3, damping=0.0, restitution=restitution)
+    scene.add_body(mesh, material, name="body", position=(0, 0.6, 0))
     scene.add_plane()
     scene.configure("mass_spring", integrator=integrator)
     sim = build(scene, device)
+    drop = sim.positions()[:, 1]
     heights = []
-    for _ in range(450):
+    for _ in range(380):
         sim.frame()
-        heights.append(float(sim.diagnostics().mass_centre[1]) - 0.05)
-    landing = int(np.argmin(heights[:250]))
-    rise = max(heights[landing:])
-    if restitution == 0.0:
-        # the body's own elasticity gives something back: particles stop, springs do not
-        assert rise < 0.25
-    else:
-        assert 0.35 * restitution**2 * 0.5 < rise < 1.25 * max(restitution**2, 0.36) * 0.5
+        heights.append(sim.positions()[:, 1])
+    heights = np.array(heights)
+    for k in range(4):
+        landing = int(np.argmax(heights[:, k] < 0.01))
+        rise = heights[landing + 3 :, k].max()
+        # to first order in the step: a fall of 0.6 m is 350 frames of 4 steps
+        assert rise == pytest.approx(restitution**2 * drop[k], rel=0.03, abs=2e-3)
 
 
-def test_more_restitution_bounces_higher(device):
-    rises = []
-    for restitution in (0.0, 0.4, 0.8):
-        scene = Scene(gravity=(0, -GRAVITY, 0), frame_dt=0.005)
-        material = Material(young=2e5, damping=0.001, restitution=restitution)
-        scene.add_body(shapes.ball(0.1, 2), material, name="body", position=(0, 0.4, 0))
-        scene.add_plane()
+def test_a_bounce_without_loss_keeps_the_energy(device):
+    """Restitution one, no friction, no damping: what the floor takes it gives back, as motion or as vibration."""
+    scene = Scene(gravity=(0, -GRAVITY, 0), frame_dt=0.005)
+    material = Material(young=5e4, damping=0.0, restitution=1.0, friction=0.0)
+    scene.add_body(shapes.ball(0.1, 2), material, name="body", position=(0, 0.4, 0))
+    scene.add_plane(friction=0.0)
+    scene.configure("mass_spring", rest_speed=0.0)
+    losses = []
+    for finer in (4, 16):
         sim = build(scene, device)
-        heights = []
-        for _ in range(130):
-            sim.frame()
-            heights.append(float(sim.diagnostics().mass_centre[1]))
-        rises.append(max(heights[int(np.argmin(heights[:70])) :]))
-    assert rises[0] < rises[1] < rises[2]
+        sim.substeps *= finer
+        before = sim.diagnostics().energy
+        sim.frame(120)
+        losses.append(abs(sim.diagnostics().energy / before - 1))
+    # putting particles back onto the plane costs a little, to first order in the step
+    assert losses[0] < 0.15 and losses[1] < 0.5 * losses[0]
 
 
 def test_a_particle_bounces_as_the_law_says(device):

@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from pliant.physics.contact import PlaneData, contact_velocity
+from pliant.physics.contact import PlaneData, meet_plane
 
 wp.set_module_options({"enable_backward": False})
 
@@ -22,7 +22,8 @@ def resolve_contacts(
     v_next: wp.array(dtype=wp.vec3),
     v_carry_next: wp.array(dtype=wp.vec3),
     rest_speed: float,
-    x_out: wp.array(dtype=wp.vec3),
+    dt: float,
+    x_inout: wp.array(dtype=wp.vec3),
     carry_out: wp.array(dtype=wp.vec3),
     v_out: wp.array(dtype=wp.vec3),
     v_carry_out: wp.array(dtype=wp.vec3),
@@ -37,21 +38,13 @@ def resolve_contacts(
         b = body[i]
         for k in range(slots):
             if depth[i * slots + k] >= 0.0:
-                plane = surface[i * slots + k]
-                inside = plane.offset - wp.dot(plane.normal, x)
-                if inside > 0.0:
-                    x = x + inside * plane.normal
+                met = meet_plane(x, v, x_inout[i], surface[i * slots + k], friction[b], restitution[b], rest_speed, dt)
+                x = met.x
+                v = met.v
+                if met.touched != 0:
                     carry = wp.vec3(0.0, 0.0, 0.0)
                     v_carry = wp.vec3(0.0, 0.0, 0.0)
-                    v = contact_velocity(
-                        v,
-                        plane.velocity,
-                        plane.normal,
-                        wp.sqrt(friction[b] * plane.friction),
-                        wp.max(restitution[b], plane.restitution),
-                        rest_speed,
-                    )
-    x_out[i] = x
+    x_inout[i] = x
     carry_out[i] = carry
     v_out[i] = v
     v_carry_out[i] = v_carry

@@ -52,7 +52,8 @@ def advance(
     next = Motion()
     dt = step.dt
     gain = dt * a
-    if step.action == 3:
+    # a particle that was held until now has no acceleration before
+    if step.action == 3 and wp.length_sq(a_before) > 0.0:
         gain = dt * a + (0.5 * dt) * (a - a_before)
     if pinned:
         gain = wp.vec3(0.0, 0.0, 0.0)
@@ -74,7 +75,9 @@ def advance(
     next.v_carry = speed.carry
     next.a = a
     if step.plane_count > 0 and not pinned:
-        met = meet_planes(next.x, next.v, planes, step.plane_count, body.friction, body.restitution, step.rest_speed)
+        met = meet_planes(
+            next.x, next.v, x, planes, step.plane_count, body.friction, body.restitution, step.rest_speed, dt
+        )
         if met.touched != 0:
             next.x = met.x
             next.carry = wp.vec3(0.0, 0.0, 0.0)

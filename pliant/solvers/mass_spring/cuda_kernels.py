@@ -176,9 +176,7 @@ def step_kernel(
             form = body.volume_form
             if wp.static(volume_form >= 0):
                 form = wp.static(volume_form)
-            pressure = tet_pressure(
-                wp.dot(e1, normal), rate, inv, body.volume_stiffness, form, body.volume_damping
-            )
+            pressure = tet_pressure(wp.dot(e1, normal), rate, inv, body.volume_stiffness, form, body.volume_damping)
             force += (pressure * wp.static(1.0 / 6.0)) * normal
 
         # springs around the particle

@@ -52,6 +52,8 @@ def mass_spring_elements(spec: BodySpec) -> Elements:
         mass = average_volume_mass(mesh.tets, tets.rest_volume, total, count)
     else:
         mass = lumped_mass(corners, element_mass, count)
+        if spec.mass_distribution == "average_volume":
+            notes.append("A sheet has no volumes to average: its mass is lumped.")
     if spec.largest_inverse_mass is not None:
         largest = 1.0 / mass.min()
         mass, over = truncate_inverse_mass(mass, spec.largest_inverse_mass)

@@ -1,21 +1,26 @@
-"""One implicit Euler step: (M + h D + h^2 K) dv = h (f - h K v), solved by filtered conjugate gradients.
-
-Baraff and Witkin 1998, with the stiffness of the same springs and volumes made positive semi-definite.
+"""Implicit Euler by Newton's method: each linear system (M + h D + h^2 K) dv = r is solved by filtered conjugate
+gradients (Baraff and Witkin 1998), with the stiffness of the springs and volumes made positive semi-definite, and a
+line search on what implicit Euler minimises keeps a hard impact from adding energy.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import warp as wp
 
-from pliant.launch import launch, repeat_while
+from pliant.launch import copy, launch, repeat_while
 from pliant.model.model import Model
 from pliant.model.patches import OTHER_CORNERS, incidence
 from pliant.model.state import State
 from pliant.solvers.mass_spring import implicit_kernels as kernels
+from pliant.solvers.mass_spring import newton_kernels as newton
 from pliant.solvers.protocol import World
 
 CHUNKS = 512
+# Fractions of a Newton step that the line search tries: 1, 1/2, 1/4, ...
+TRIALS = 5
 
 
 class ImplicitEuler:
@@ -24,15 +29,26 @@ class ImplicitEuler:
     Args:
         model: the bodies of this method.
         bodies: their constants on the device.
-        iterations: most CG iterations a step may take.
+        newton_steps: linear solves per step.
+        iterations: most CG iterations a solve may take.
         tolerance: relative residual at which CG stops.
+        rest_speed: approach slower than this does not bounce [m/s].
     """
 
     def __init__(
-        self, model: Model, bodies: wp.array, world: World, iterations: int, tolerance: float, device: str
+        self,
+        model: Model,
+        bodies: wp.array,
+        world: World,
+        newton_steps: int,
+        iterations: int,
+        tolerance: float,
+        rest_speed: float,
+        device: str,
     ) -> None:
         self.device = device
         self.bodies = bodies
+        self.newton_steps = newton_steps
         self.iterations = iterations
         self.tolerance = tolerance
         self.first = model.bodies[0].particles[0]
@@ -41,38 +57,42 @@ class ImplicitEuler:
         self.around = _around(model, device)
         self.tets = model.tets.count
         self.mass = wp.array(model.particles.mass.astype(np.float32), dtype=float, device=device)
-        planes = world.planes.numpy()
-        self.plane_count = world.plane_count
-        self.plane_normal = wp.array(np.asarray(planes["normal"]).reshape(-1, 3), dtype=wp.vec3, device=device)
-        self.plane_offset = wp.array(np.asarray(planes["offset"]).reshape(-1), dtype=float, device=device)
-        self.margin = 1e-5
-        self.kv, self.az, self.r, self.d, self.q, self.z, self.dv, self.normal = (
+        self.world = world
+        self.rest_speed = rest_speed
+        self.az, self.r, self.d, self.q, self.z, self.dv, self.normal, self.full = (
             wp.zeros(n, dtype=wp.vec3, device=device) for _ in range(8)
         )
+        self.v, self.v_trial, self.x_trial, self.x_linear = (
+            wp.zeros(n, dtype=wp.vec3, device=device) for _ in range(4)
+        )
+        self.merit = wp.zeros(1 + TRIALS, dtype=wp.float64, device=device)
+        self.fraction = wp.zeros(1, dtype=float, device=device)
+        self.whole = wp.ones(1, dtype=float, device=device)
+        self.zero = wp.zeros(n, dtype=wp.vec3, device=device)
+        self.grip = wp.zeros(n, dtype=wp.vec4, device=device)
         self.inverse = wp.zeros(n, dtype=wp.mat33, device=device)
         self.tet_product = wp.zeros(max(self.tets, 1), dtype=float, device=device)
         self.parts = wp.zeros(CHUNKS, dtype=wp.float64, device=device)
         self.scalars = wp.zeros(8, dtype=wp.float64, device=device)
         self.going = wp.zeros(1, dtype=int, device=device)
-        self.released = wp.zeros(n, dtype=int, device=device)
 
     def _each(self, kernel: object, inputs: list, outputs: list, grain: int = 4096) -> None:
         launch(kernel, self.count, inputs, outputs, device=self.device, first=self.first, grain=grain)
 
-    def _product(self, x: wp.array, p: wp.array, mass: float, factor: float, inv_dt: float, out: wp.array) -> None:
-        """out = (mass M + factor (K + D inv_dt)) p."""
+    def _product(self, x: wp.array, p: wp.array, dt: float, out: wp.array) -> None:
+        """out = (M + dt D + dt^2 K) p, with the stiffness and damping at positions x."""
         if self.tets:
             launch(
                 kernels.tet_products,
                 self.tets,
-                [self.around, self.bodies, x, p, factor, inv_dt],
+                [self.around, self.bodies, x, p, dt * dt, 1.0 / dt],
                 [self.tet_product],
                 device=self.device,
                 grain=4096,
             )
         self._each(
             kernels.system_product,
-            [self.around, self.bodies, self.mass, x, p, self.tet_product, mass, factor, inv_dt],
+            [self.around, self.bodies, self.mass, x, p, self.tet_product, 1.0, dt * dt, 1.0 / dt],
             [out],
             grain=1024,
         )
@@ -87,37 +107,23 @@ class ImplicitEuler:
             grain=max(1, 65536 * CHUNKS // max(self.count, 1)),
         )
 
-    def step(
-        self, state: State, a: wp.array, now: tuple[wp.array, ...], later: tuple[wp.array, ...], dt: float
-    ) -> None:
-        """From (x, carry, v, v_carry) now, with the acceleration a, to the same later."""
-        x, _, v, _ = now
-        w = state.inv_mass
-        inv_dt = 1.0 / dt
-        one = lambda kernel, inputs, outputs: launch(kernel, 1, inputs, outputs, device=self.device)  # noqa: E731
-        self._each(
-            kernels.contact_constraints,
-            [self.plane_count, self.plane_normal, self.plane_offset, w, self.released, x, v, self.margin],
-            [self.normal, self.dv],
-        )
-        self._product(x, v, 0.0, dt, 0.0, self.kv)
+    def _solve(self, w: wp.array, dt: float) -> None:
+        """Filtered CG for the change dv of the velocities; what dv holds at first is prescribed (z in the paper)."""
+        x = self.x_linear
         self._each(
             kernels.inverse_diagonal,
-            [self.around, self.bodies, self.mass, x, dt * dt, inv_dt],
+            [self.around, self.bodies, self.mass, x, dt * dt, 1.0 / dt],
             [self.inverse],
             grain=1024,
         )
-        self._product(x, self.dv, 1.0, dt * dt, inv_dt, self.az)
-        self._each(
-            kernels.right_hand_side,
-            [self.mass, w, a, self.kv, self.az, self.normal, self.inverse, dt],
-            [self.r, self.d],
-        )
+        self._product(x, self.dv, dt, self.az)
+        self._each(newton.first_direction, [w, self.full, self.az, self.normal, self.inverse], [self.r, self.d])
+        one = lambda kernel, inputs, outputs: launch(kernel, 1, inputs, outputs, device=self.device)  # noqa: E731
         self._dot(self.r, self.d)
         one(kernels.begin_solve, [self.parts, self.tolerance], [self.scalars, self.going])
 
         def iterate() -> None:
-            self._product(x, self.d, 1.0, dt * dt, inv_dt, self.q)
+            self._product(x, self.d, dt, self.q)
             self._dot(self.d, self.q)
             one(kernels.find_alpha, [self.parts], [self.scalars])
             self._each(
@@ -130,11 +136,90 @@ class ImplicitEuler:
             self._each(kernels.turn, [self.z, self.scalars], [self.d])
 
         repeat_while(self.going, iterate, device=self.device)
-        self._product(x, self.dv, 1.0, dt * dt, inv_dt, self.az)
+
+    def _note_merit(self, state: State, v_before: wp.array, x: wp.array, v: wp.array, dt: float, place: int) -> None:
+        """Store what implicit Euler minimises at positions x and velocities v."""
+        gravity = wp.vec3(*self.world.gravity)
+        grain = max(1, 16384 * CHUNKS // max(self.count, 1))
+        particles = [
+            self.around,
+            self.bodies,
+            self.mass,
+            state.inv_mass,
+            state.f_ext,
+            int(self.world.has_f_ext),
+            v_before,
+            v,
+        ]
+        launch(
+            newton.merit_particles,
+            CHUNKS,
+            [*particles, gravity, dt, self.first, self.count, CHUNKS],
+            [self.parts],
+            device=self.device,
+            grain=grain,
+        )
+        launch(
+            newton.merit_elements,
+            CHUNKS,
+            [self.around, self.bodies, x, v, dt, self.first, self.count, self.tets, CHUNKS],
+            [self.parts],
+            device=self.device,
+            grain=grain // 8 + 1,
+        )
+        launch(newton.note_merit, 1, [self.parts, place], [self.merit], device=self.device)
+
+    def step(
+        self,
+        state: State,
+        accelerate: Callable[[wp.array, wp.array], wp.array],
+        now: tuple[wp.array, ...],
+        later: tuple[wp.array, ...],
+        dt: float,
+    ) -> None:
+        """From (x, carry, v, v_carry) now to the same later; `accelerate` gives accelerations at positions, velocities."""
+        x, _, v, _ = now
+        w = state.inv_mass
+        copy(self.v, v)
+        # the first solve lands the particles that are about to pass a plane, and carries the impact through the body
+        self._find_residual(x, v, accelerate, dt)
+        self._find_contacts(x, v, w, dt, first_look=True)
+        self._solve(w, dt)
+        self._each(newton.move, [self.dv, self.whole], [self.v])
+        for _ in range(self.newton_steps - 1):
+            # later ones are put on the plane at once, so that the line search compares like with like
+            self._find_residual(x, v, accelerate, dt)
+            self._find_contacts(x, v, w, dt, first_look=False)
+            self._each(newton.move, [self.dv, self.whole], [self.v])
+            self._find_residual(x, v, accelerate, dt)
+            copy(self.dv, self.zero)
+            self._note_merit(state, v, self.x_linear, self.v, dt, 0)
+            self._solve(w, dt)
+            for t in range(TRIALS):
+                self._each(newton.trial, [x, self.v, self.dv, 0.5**t, dt], [self.v_trial, self.x_trial])
+                self._note_merit(state, v, self.x_trial, self.v_trial, dt, 1 + t)
+            launch(newton.choose_fraction, 1, [self.merit, TRIALS], [self.fraction], device=self.device)
+            self._each(newton.move, [self.dv, self.fraction], [self.v])
+        # what is left of the equation are the impulses of the contacts, for friction
+        self._find_residual(x, v, accelerate, dt)
+        self._each(newton.finish, [w, self.normal, self.grip, self.full, *now, self.v, dt], list(later))
+
+    def _find_residual(
+        self, x: wp.array, v: wp.array, accelerate: Callable[[wp.array, wp.array], wp.array], dt: float
+    ) -> None:
+        """Write the residual at the present guess of the velocities, and the positions it leads to."""
+        self._each(newton.trial, [x, self.v, self.zero, 0.0, dt], [self.v_trial, self.x_linear])
+        a = accelerate(self.x_linear, self.v)
+        self._each(newton.residual, [self.mass, a, v, self.v, dt], [self.full])
+
+    def _find_contacts(self, x: wp.array, v: wp.array, w: wp.array, dt: float, *, first_look: bool) -> None:
+        """Choose the particles that planes hold, and the velocity change dv that lands the new ones."""
+        ahead = np.array(self.world.gravity) * (dt if first_look else 0.0)
+        planes = [self.world.planes, self.world.plane_count, self.around, self.bodies, w, self.full]
         self._each(
-            kernels.finish,
-            [self.mass, w, self.normal, a, self.kv, self.az, *now, self.dv, dt],
-            [self.released, *later],
+            newton.contact_constraints,
+            [*planes, x, v, self.v, wp.vec3(*ahead.tolist()), dt, self.rest_speed, int(first_look)],
+            [self.normal, self.dv, self.grip],
         )
 
     def last_iterations(self) -> int:

@@ -1,5 +1,5 @@
-"""Implicit Euler, matrix-free: products with the system matrix, its diagonal, and a preconditioned CG that keeps its
-scalars on the device.
+"""The linear system of implicit Euler, matrix-free: products with its matrix, the inverse of its diagonal, and a
+preconditioned CG that keeps its scalars on the device.
 
 Sums over the elements around a particle are gathered, and dot products are added in a fixed order in float64, so the
 solve is deterministic.
@@ -7,7 +7,6 @@ solve is deterministic.
 
 import warp as wp
 
-from pliant.physics.integrate import add_carried
 from pliant.physics.spring import spring_hessian_product
 from pliant.physics.volume import opposite_normal, pressure_scale, six_volume_rate
 from pliant.solvers.mass_spring.constants import BodyConstants
@@ -158,27 +157,6 @@ def filtered(value: wp.vec3, inv_mass: float, normal: wp.vec3) -> wp.vec3:
 
 
 @wp.kernel
-def right_hand_side(
-    start: int,
-    mass: wp.array(dtype=float),
-    inv_mass: wp.array(dtype=float),
-    a: wp.array(dtype=wp.vec3),
-    kv: wp.array(dtype=wp.vec3),
-    az: wp.array(dtype=wp.vec3),
-    normal: wp.array(dtype=wp.vec3),
-    inverse: wp.array(dtype=wp.mat33),
-    dt: float,
-    r_out: wp.array(dtype=wp.vec3),
-    d_out: wp.array(dtype=wp.vec3),
-):
-    """First residual S (dt (f - dt K v) - A z) and search direction."""
-    i = start + wp.tid()
-    r = filtered(dt * (mass[i] * a[i] - kv[i]) - az[i], inv_mass[i], normal[i])
-    r_out[i] = r
-    d_out[i] = filtered(inverse[i] * r, inv_mass[i], normal[i])
-
-
-@wp.kernel
 def dot_parts(
     start: int,
     a: wp.array(dtype=wp.vec3),
@@ -280,72 +258,3 @@ def turn(
     """Next search direction."""
     i = start + wp.tid()
     d_inout[i] = z[i] + float(scalars[2]) * d_inout[i]
-
-
-@wp.kernel
-def contact_constraints(
-    start: int,
-    slots: int,
-    planes_normal: wp.array(dtype=wp.vec3),
-    planes_offset: wp.array(dtype=float),
-    inv_mass: wp.array(dtype=float),
-    released: wp.array(dtype=int),
-    x: wp.array(dtype=wp.vec3),
-    v: wp.array(dtype=wp.vec3),
-    margin: float,
-    normal_out: wp.array(dtype=wp.vec3),
-    dv_out: wp.array(dtype=wp.vec3),
-):
-    """A particle that rests on a plane may not move along its normal; z is the velocity change that stops it."""
-    i = start + wp.tid()
-    normal = wp.vec3()
-    dv = wp.vec3()
-    if inv_mass[i] > 0.0 and released[i] == 0:
-        for k in range(slots):
-            n = planes_normal[k]
-            approach = wp.dot(v[i], n)
-            if wp.dot(n, x[i]) - planes_offset[k] <= margin and approach <= margin and wp.length(normal) == 0.0:
-                normal = n
-                dv = -approach * n
-    normal_out[i] = normal
-    dv_out[i] = dv
-
-
-@wp.kernel
-def finish(
-    start: int,
-    mass: wp.array(dtype=float),
-    inv_mass: wp.array(dtype=float),
-    normal: wp.array(dtype=wp.vec3),
-    a: wp.array(dtype=wp.vec3),
-    kv: wp.array(dtype=wp.vec3),
-    adv: wp.array(dtype=wp.vec3),
-    x: wp.array(dtype=wp.vec3),
-    carry: wp.array(dtype=wp.vec3),
-    v: wp.array(dtype=wp.vec3),
-    v_carry: wp.array(dtype=wp.vec3),
-    dv: wp.array(dtype=wp.vec3),
-    dt: float,
-    released_out: wp.array(dtype=int),
-    x_out: wp.array(dtype=wp.vec3),
-    carry_out: wp.array(dtype=wp.vec3),
-    v_out: wp.array(dtype=wp.vec3),
-    v_carry_out: wp.array(dtype=wp.vec3),
-):
-    """Commit the velocity change. A contact whose constraint force pulls is released for the next step."""
-    i = start + wp.tid()
-    released = int(0)
-    if wp.length(normal[i]) > 0.0:
-        constraint = adv[i] - dt * (mass[i] * a[i] - kv[i])
-        if wp.dot(constraint, normal[i]) < 0.0:
-            released = 1
-    released_out[i] = released
-    gain = dv[i]
-    if inv_mass[i] == 0.0:
-        gain = wp.vec3(0.0, 0.0, 0.0)
-    speed = add_carried(v[i], v_carry[i], gain)
-    total = add_carried(x[i], carry[i] + dt * speed.carry, dt * speed.high)
-    x_out[i] = total.high
-    carry_out[i] = total.carry
-    v_out[i] = speed.high
-    v_carry_out[i] = speed.carry

@@ -47,8 +47,9 @@ class Settings(Described):
         "'rate' damps the change of volume; 'corner' each corner of a tet against the others",
         choices=("rate", "corner"),
     )
-    cg_iterations: int = setting(60, "most iterations of the implicit solve per substep", low=1, high=10000)
-    cg_tolerance: float = setting(1e-4, "relative residual at which the implicit solve stops", above=0.0, high=0.5)
+    newton_steps: int = setting(2, "linear solves per substep of the implicit integrator", low=1, high=100)
+    cg_iterations: int = setting(300, "most iterations of each linear solve", low=1, high=10000)
+    cg_tolerance: float = setting(1e-5, "relative residual at which a linear solve stops", above=0.0, high=0.5)
     rest_speed: float = setting(0.02, "approach slower than this does not bounce", unit="m/s", low=0.0, high=100.0)
 
     def __post_init__(self) -> None:
@@ -134,8 +135,10 @@ class MassSpring:
                 self.model,
                 self.bodies,
                 self.world,
+                self.settings.newton_steps,
                 self.settings.cg_iterations,
                 self.settings.cg_tolerance,
+                self.settings.rest_speed,
                 self.device,
             )
         if self.settings.strain_limit > 0:
@@ -206,8 +209,12 @@ class MassSpring:
             self._predict_rk4(state, dt)
         else:
             assert self.implicit is not None
-            self._accelerate(state, state.x, self.carry, state.v, self.a)
-            self.implicit.step(state, self.a, self._now(state), self._next(state), dt)
+
+            def accelerate(x: wp.array, v: wp.array) -> wp.array:
+                self._accelerate(state, x, self.carry, v, self.a)
+                return self.a
+
+            self.implicit.step(state, accelerate, self._now(state), self._next(state), dt)
         if self.settings.strain_limit > 0:
             self._limit_strain(state, dt)
 
@@ -272,6 +279,7 @@ class MassSpring:
                 state.inv_mass,
                 *self._next(state),
                 self.settings.rest_speed,
+                dt,
             ],
             list(self._now(state)),
         )
@@ -304,14 +312,9 @@ class MassSpring:
         """Verlet corrects its velocity with the acceleration before: start from the present one."""
         if self.settings.integrator == "verlet":
             self._accelerate(state, state.x, self.carry, state.v, self.a)
-        if self.implicit is not None:
-            self.implicit.released.zero_()
 
     def scratch(self) -> dict[str, wp.array]:
-        arrays = {"carry": self.carry, "v_carry": self.v_carry, "a": self.a}
-        if self.implicit is not None:
-            arrays["released"] = self.implicit.released
-        return arrays
+        return {"carry": self.carry, "v_carry": self.v_carry, "a": self.a}
 
     def stable_step(self, state: State) -> float:
         if self.settings.integrator == "implicit":
