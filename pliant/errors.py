@@ -40,5 +40,5 @@ class MissingExtraError(PliantError, ImportError):
     def __init__(self, package: str, extra: str, purpose: str):
         super().__init__(
             f"{purpose} needs the package '{package}', which is not installed. "
-            f"Install it with: pip install 'pliant[{extra}]'."
+            f"Install it with: pip install 'pliant[{extra}]', or in a checkout: pip install -e '.[{extra}]'."
         )

@@ -10,9 +10,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import platform
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import warp as wp
@@ -66,6 +68,15 @@ def thread_count() -> int:
             raise InputError(f"PLIANT_THREADS is {text!r}", "environment", "Give a whole number of at least 1")
         return int(text)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
+def cpu_name() -> str:
+    """The processor in words."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
 
 
 class _Workers:
@@ -227,9 +238,3 @@ def repeat_while(going: wp.array, body: Callable[[], None], *, device: str) -> N
         _recordings.stack[-1].add([loop])
     else:
         loop()
-
-
-def load_modules(*modules: Any, device: str) -> None:
-    """Compile and load kernel modules now, before any thread or capture needs them."""
-    for module in modules:
-        wp.load_module(module, device=device)

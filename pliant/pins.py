@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,7 +47,7 @@ class PinPath:
             offsets.append(as_vector(key[1], f"{where}[{k}]"))
         if not times:
             raise InputError("the path has no keys", where, "Give at least one key")
-        if any(b <= a for a, b in zip(times, times[1:], strict=False)):
+        if any(b <= a for a, b in itertools.pairwise(times)):
             raise InputError(f"the times {times} do not rise", where, "Sort the keys by time")
         return PinPath(np.array(times), np.array(offsets))
 
@@ -84,7 +85,7 @@ class Pins:
     def count(self) -> int:
         return len(self.home)
 
-    def add(self, particles: Sequence[int], home: np.ndarray, path: PinPath | None, state: State) -> None:
+    def add(self, particles: Sequence[int] | np.ndarray, home: np.ndarray, path: PinPath | None, state: State) -> None:
         inv_mass = state.inv_mass.numpy()
         for i, place in zip(particles, home, strict=True):
             self.home[int(i)] = np.asarray(place, float)
@@ -93,7 +94,7 @@ class Pins:
         state.inv_mass.assign(inv_mass)
         self._upload()
 
-    def remove(self, particles: Sequence[int], state: State) -> None:
+    def remove(self, particles: Sequence[int] | np.ndarray, state: State) -> None:
         inv_mass = state.inv_mass.numpy()
         for i in particles:
             self.home.pop(int(i), None)
@@ -107,7 +108,7 @@ class Pins:
         self.order = order
         self.particle = wp.array(np.array(order or [0], np.int32), dtype=int, device=self.device)
         self.target = wp.array(
-            np.array([self.home[i] for i in order] or [[0.0, 0.0, 0.0]], np.float32), dtype=wp.vec3, device=self.device
+            np.array([self.home[i] for i in order] or [np.zeros(3)], np.float32), dtype=wp.vec3, device=self.device
         )
         self._moving = [k for k, i in enumerate(order) if self.paths[i] is not None]
 

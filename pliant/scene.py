@@ -27,15 +27,13 @@ from pliant.model.tets import Tets
 from pliant.model.triangles import Triangles
 from pliant.pins import PinPath
 from pliant.settings import Described, setting
-from pliant.simulation import Simulation
+from pliant.simulation import SAFETY, Simulation
 from pliant.solvers import solver_class
 from pliant.solvers.protocol import BodySpec, World
 from pliant.vectors import as_positive, as_vector
 
 # Particles in a spatial block: what a CUDA block owns, and the grain of the order in memory.
 BLOCK = 64
-# The step that is used by default, over the largest that is stable at rest: a compressed body is stiffer.
-SAFETY = 0.7
 MOST_SUBSTEPS = 100_000
 COLORS = (
     (0.85, 0.34, 0.24),
@@ -196,10 +194,11 @@ class Scene:
         chosen = np.asarray(where(vertices) if callable(where) else where)
         index = _chosen_vertices(chosen, len(vertices), f"pin of body '{body}'")
         if index.size == 0 or index.min() < 0 or index.max() >= len(vertices):
+            least, most = vertices.min(axis=0).tolist(), vertices.max(axis=0).tolist()
             raise InputError(
                 "no vertex is chosen, or one that does not exist",
                 f"pin of body '{body}'",
-                f"The body has {len(vertices)} vertices between {vertices.min(axis=0).tolist()} and {vertices.max(axis=0).tolist()} m",
+                f"The body has {len(vertices)} vertices, between {least} and {most} m",
             )
         entry.pins.append((index, PinPath.make(path, f"pin of body '{body}'") if path is not None else None))
         return int(index.size)
@@ -263,24 +262,21 @@ class Scene:
         sim.stable_dt = min(solver.stable_step(sim.state) for solver in sim.solvers)
         frame_dt = self.settings.frame_dt
         asked = self.settings.substeps
+        needed = 2 if math.isinf(sim.stable_dt) else math.ceil(frame_dt / (SAFETY * max(sim.stable_dt, 1e-30)))
         if asked is not None:
             sim.substeps = asked
             if sim.dt > sim.stable_dt:
                 _note(
                     sim,
                     f"The step of {sim.dt:.3g} s is larger than the {sim.stable_dt:.3g} s estimated to be stable; "
-                    f"expect a blow-up. Leave 'substeps' out, or use at least {math.ceil(frame_dt / (SAFETY * sim.stable_dt))}.",
+                    f"expect a blow-up. Leave 'substeps' out, or use at least {needed}.",
                 )
             return
-        if math.isinf(sim.stable_dt):
-            sim.substeps = 2
-            return
-        needed = math.ceil(frame_dt / (SAFETY * max(sim.stable_dt, 1e-30)))
         if sim.stable_dt <= 0 or needed > MOST_SUBSTEPS:
             raise InputError(
                 f"the stable step is {sim.stable_dt:.3g} s, so a frame would take {needed} substeps",
                 f"scene '{self.name}'",
-                "Use a softer material, a coarser or better mesh, a largest_inverse_mass, damping, or the implicit integrator",
+                "Use a softer material, a coarser or better mesh, a largest_inverse_mass, or the implicit integrator",
             )
         sim.substeps = max(1, needed)
 
@@ -292,7 +288,7 @@ class Scene:
                 if depth > 1e-6:
                     _note(
                         sim,
-                        f"Body '{body.name}' starts {depth:.3g} m inside '{plane.name}' and will be put back on its surface.",
+                        f"Body '{body.name}' starts {depth:.3g} m inside '{plane.name}' and will be put back.",
                     )
 
 
@@ -323,7 +319,9 @@ def _chosen_vertices(chosen: np.ndarray, count: int, where: str) -> np.ndarray:
     if chosen.dtype == bool:
         if chosen.shape != (count,):
             raise InputError(
-                f"the mask has the shape {chosen.shape}", where, f"Give one truth value for each of the {count} vertices"
+                f"the mask has the shape {chosen.shape}",
+                where,
+                f"Give one truth value for each of the {count} vertices",
             )
         return np.flatnonzero(chosen)
     if chosen.size and chosen.dtype.kind not in "iu":

@@ -76,9 +76,10 @@ def check_value(field: dataclasses.Field, value: Any, where: str) -> Any:
             raise InputError(f"{value!r} is not known", where, f"Give {expected}")
     elif kind is not bool:
         low, high, above = meta.get("low"), meta.get("high"), meta.get("above")
-        bad = not math.isfinite(value)
-        bad = bad or (low is not None and value < low) or (high is not None and value > high)
-        if bad or (above is not None and value <= above):
+        number: Any = value
+        bad = not math.isfinite(number)
+        bad = bad or (low is not None and number < low) or (high is not None and number > high)
+        if bad or (above is not None and number <= above):
             raise InputError(f"{value!r} is out of range", where, f"Give {expected}")
     return value
 
@@ -127,7 +128,8 @@ def settings_table(cls: type) -> str:
     """A Markdown table of a settings class, for the docs."""
     rows = ["| name | default | unit | range | meaning |", "|---|---|---|---|---|"]
     for field in dataclasses.fields(typing.cast(Any, cls)):
-        default = "chosen" if field.default is None else f"`{field.default}`"
+        shown = f"{field.default:.6g}" if isinstance(field.default, float) else field.default
+        default = "chosen" if field.default is None else f"`{shown}`"
         accepts = describe_range(field).split(", in ")[0]
         rows.append(
             f"| `{field.name}` | {default} | {field.metadata['unit']} | {accepts} | {field.metadata['meaning']} |"

@@ -21,7 +21,10 @@ from pliant.model.model import Body, Model
 from pliant.model.state import State
 from pliant.pins import PinPath, Pins
 from pliant.solvers.protocol import Solver, World
-from pliant.vectors import as_positive, as_vector
+from pliant.vectors import as_count, as_positive, as_vector
+
+# The step that is used by default, over the largest that is stable at rest: a compressed body is stiffer.
+SAFETY = 0.7
 
 
 class Simulation:
@@ -91,7 +94,7 @@ class Simulation:
         Raises:
             BlowUpError: a value is not finite or absurd; the state is put back to the last frame known to be good.
         """
-        for _ in range(count):
+        for _ in range(as_count(count, "frame(count)", low=0)):
             if check and self._unchecked:
                 self._stop_if_bad()
                 self._unchecked = False
@@ -252,11 +255,11 @@ class Simulation:
         if self.dt > limit:
             remedy = (
                 f"The step of {self.dt:.3g} s is larger than the {limit:.3g} s that are stable: use at least "
-                f"{math.ceil(self.frame_dt / (0.8 * limit))} substeps, or the implicit integrator"
+                f"{math.ceil(self.frame_dt / (SAFETY * limit))} substeps, or the implicit integrator"
             )
         else:
             remedy = (
-                f"The step of {self.dt:.3g} s is below the {limit:.3g} s that are stable at rest, so the body was driven "
+                f"The step of {self.dt:.3g} s is below the {limit:.3g} s that are stable at rest: the body was driven "
                 "too far: use more substeps, gentler pins and pulls, a stiffer material or a strain limit"
             )
         frame = self.frame_number
@@ -286,6 +289,13 @@ class Simulation:
     def positions(self, body: str | int | None = None) -> np.ndarray:
         """Positions [m] (n, 3) float32, in the order of the mesh that was added; of all bodies if none is named."""
         return self._in_user_order(self.state.x, body)
+
+    def surface(self, body: str | int | None = None) -> np.ndarray:
+        """Triangles to draw (k, 3) int32, whose corners are rows of `positions` of the same body or bodies."""
+        bodies = self.model.bodies if body is None else [self.body(body)]
+        place = np.zeros(self.state.count, np.int32)
+        place[np.concatenate([b.particle_of for b in bodies])] = np.arange(sum(len(b.rank) for b in bodies))
+        return place[np.concatenate([b.surface for b in bodies])]
 
     def velocities(self, body: str | int | None = None) -> np.ndarray:
         """Velocities [m/s] (n, 3) float32, like `positions`."""
@@ -324,10 +334,15 @@ class Simulation:
             )
         return which.particle_of[index]
 
-    def pin(self, body: str | int, vertices: Any, path: PinPath | None = None) -> None:
-        """Hold vertices where they are now, or lead them along a path."""
+    def pin(self, body: str | int, vertices: Any, path: PinPath | Sequence[Sequence[Any]] | None = None) -> None:
+        """Hold vertices where they are now, or lead them along a path of keys ``(time [s], offset [m])``."""
         particles = self._vertex(body, vertices)
-        self.pins.add(particles, self.state.x.numpy()[particles], path, self.state)
+        lead = (
+            path
+            if path is None or isinstance(path, PinPath)
+            else PinPath.make(path, f"pin of body '{self.body(body).name}'")
+        )
+        self.pins.add(particles, self.state.x.numpy()[particles], lead, self.state)
         self.forget_programs()
 
     def unpin(self, body: str | int, vertices: Any) -> None:
@@ -347,7 +362,12 @@ class Simulation:
 
         The damping [N s/m] defaults to that of a critically damped spring on the vertex's mass.
         """
-        particle = int(self._vertex(body, vertex)[0])
+        chosen = self._vertex(body, vertex)
+        if len(chosen) != 1:
+            raise InputError(
+                f"{vertex!r} names {len(chosen)} vertices", "pull.vertex", "Give one; start a pull for each"
+            )
+        particle = int(chosen[0])
         stiffness = as_positive(stiffness, "pull.stiffness", "N/m")
         mass = float(self.model.particles.mass[particle])
         if damping is None:

@@ -34,7 +34,7 @@ def as_positive(value: Any, where: str, unit: str = "") -> float:
 
 def as_count(value: Any, where: str, low: int = 1, high: int = 10**9) -> int:
     """A whole number within bounds, or an `InputError`."""
-    if isinstance(value, bool) or not isinstance(value, (int,)) and not (hasattr(value, "__index__")):
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise InputError(f"{value!r} is not a whole number", where, f"Give a whole number from {low} to {high}")
     number = int(value)
     if not low <= number <= high:

@@ -72,7 +72,9 @@ def deformed(mesh, amount=0.1, seed=1):
     wave = np.sin(x / size * rng.uniform(2, 5, 3) + rng.uniform(0, 6, 3))
     edges = mesh.edges()
     shortest = np.linalg.norm(x[edges[:, 0]] - x[edges[:, 1]], axis=1).min()
-    return x + amount * size * wave @ rng.uniform(-0.5, 0.5, (3, 3)) + 0.3 * amount * shortest * rng.normal(size=x.shape)
+    return (
+        x + amount * size * wave @ rng.uniform(-0.5, 0.5, (3, 3)) + 0.3 * amount * shortest * rng.normal(size=x.shape)
+    )
 
 
 def precise_positions(sim, body="body"):
@@ -94,4 +96,3 @@ def rotation(axis, angle):
     axis = np.asarray(axis, float) / np.linalg.norm(axis)
     cross = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
     return np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
-

@@ -17,7 +17,9 @@ def make_scene(integrator="symplectic", **changes):
     """Two bodies on a floor, one led by moving pins."""
     scene = Scene(gravity=changes.get("gravity", (0, -9.81, 0)), frame_dt=0.01, substeps=changes.get("substeps", 9))
     material = Material(young=changes.get("young", 2e4), damping=0.004, restitution=0.2)
-    scene.add_body(shapes.box(0.3, changes.get("cells", 3)), material, name=changes.get("name", "led"), position=(0, 0.5, 0))
+    scene.add_body(
+        shapes.box(0.3, changes.get("cells", 3)), material, name=changes.get("name", "led"), position=(0, 0.5, 0)
+    )
     scene.add_body(shapes.ball(0.15, 2), material, name="ball", position=(0.6, 0.16, 0), velocity=(0, -1, 0))
     scene.pin(changes.get("name", "led"), lambda x: x[:, 1] > 0.64, path=[(0.0, (0, 0, 0)), (0.3, (0.1, -0.2, 0))])
     scene.pin(changes.get("name", "led"), [0])

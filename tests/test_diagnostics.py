@@ -25,7 +25,9 @@ def test_against_the_reference(device):
     np.testing.assert_allclose(found.momentum, np.sum(m * v, axis=0), rtol=1e-10)
     np.testing.assert_allclose(found.angular_momentum, np.sum(m * np.cross(x, v), axis=0), rtol=1e-9)
     np.testing.assert_allclose(found.mass_centre, np.sum(m * x, axis=0) / m.sum(), rtol=1e-9)
-    assert found.volume_ratio == pytest.approx(six_volume(x[mesh.tets]).sum() / six_volume(mesh.vertices[mesh.tets]).sum())
+    assert found.volume_ratio == pytest.approx(
+        six_volume(x[mesh.tets]).sum() / six_volume(mesh.vertices[mesh.tets]).sum()
+    )
     i, j = reference.edges.T
     stretch = np.linalg.norm(x[j] - x[i], axis=1) / reference.length
     assert found.max_stretch == pytest.approx(stretch.max()) and found.min_stretch == pytest.approx(stretch.min())

@@ -80,7 +80,10 @@ def test_nonsense_from_outside_is_found(value, device):
     sim.pull("body", 7, (0.0, 0.0, 0.0))
     pull = sim.pulls.host[0]
     sim.pulls.set(0, pull.particle, (value, 0.0, 0.0), 1e3, 0.0)
-    with pytest.raises(BlowUpError, match=r"vertex \d+ of body 'body'|spring between") as error, np.errstate(all="ignore"):
+    with (
+        pytest.raises(BlowUpError, match=r"vertex \d+ of body 'body'|spring between") as error,
+        np.errstate(all="ignore"),
+    ):
         sim.frame(5)
     assert error.value.details["frame"] in (4, 5) and error.value.details["substep"] >= 1
     if error.value.details["frame"] == 4:

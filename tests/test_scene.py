@@ -177,7 +177,9 @@ def test_what_the_mesh_says_is_passed_on():
 def test_a_body_where_it_was_put():
     mesh = shapes.box((0.4, 0.2, 0.2), (2, 1, 1))
     scene = Scene(gravity=(0, 0, 0))
-    scene.add_body(mesh, name="b", position=(1, 2, 3), rotation=(0, 0, 90), velocity=(1, 0, 0), angular_velocity=(0, 0, 2))
+    scene.add_body(
+        mesh, name="b", position=(1, 2, 3), rotation=(0, 0, 90), velocity=(1, 0, 0), angular_velocity=(0, 0, 2)
+    )
     sim = build(scene)
     x = mesh.vertices @ np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1.0]]).T + [1, 2, 3]
     np.testing.assert_allclose(sim.positions("b"), x, atol=1e-6)
@@ -197,7 +199,9 @@ def test_bodies_come_back_in_the_users_order():
     np.testing.assert_array_equal(sim.positions(), np.concatenate([sim.positions(n) for n in meshes]))
     # the triangles to draw are those of each mesh's boundary
     faces = sim.model.surface()
-    assert len(faces) == len(meshes["first"].surface()) + len(meshes["second"].surface()) + len(meshes["third"].triangles)
+    assert len(faces) == len(meshes["first"].surface()) + len(meshes["second"].surface()) + len(
+        meshes["third"].triangles
+    )
 
 
 def test_raw_constants_are_checked():

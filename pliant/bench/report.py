@@ -12,6 +12,7 @@ import numpy as np
 import warp as wp
 
 from pliant.files import replace_file
+from pliant.launch import cpu_name, thread_count
 
 
 @dataclasses.dataclass
@@ -62,21 +63,5 @@ def versions() -> dict[str, str]:
 def device_name(device: str) -> str:
     """The device in words."""
     if device == "cpu":
-        return f"cpu ({cpu_name()}, {_threads()} threads)"
+        return f"cpu ({cpu_name()}, {thread_count()} threads)"
     return f"{device} ({wp.get_device(device).name})"
-
-
-def cpu_name() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or "unknown"
-
-
-def _threads() -> int:
-    from pliant.launch import thread_count
-
-    return thread_count()

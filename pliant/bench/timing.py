@@ -11,7 +11,7 @@ import warp as wp
 from pliant.launch import record
 
 
-def seconds_per_call(issue: Callable[[], None], device: str, repeats: int = 20) -> float:
+def seconds_per_call(issue: Callable[[], object], device: str, repeats: int = 20) -> float:
     """Median seconds of the launches that `issue` makes, captured into a graph on CUDA, recorded on the CPU."""
     issue()
     if device == "cpu":

@@ -19,14 +19,14 @@ def action(args: argparse.Namespace) -> int:
 
     import warp as wp
 
-    from pliant.launch import pick_device, thread_count
+    from pliant.launch import cpu_name, pick_device, thread_count
     from pliant.run import versions
 
     default = pick_device("auto")
     for name, version in versions().items():
         print(f"{name:<16}{version}")
     print(f"{'system':<16}{platform.platform()}")
-    print(f"{'cpu':<16}{_processor()}, {thread_count()} threads")
+    print(f"{'cpu':<16}{cpu_name()}, {thread_count()} threads")
     for device in wp.get_cuda_devices():
         print(f"{device!s:<16}{device.name}, {device.total_memory / 2**30:.0f} GiB, sm_{device.arch}")
     if not wp.get_cuda_devices():
@@ -45,15 +45,3 @@ def _installed(package: str, extra: str) -> str:
     from importlib import util
 
     return "installed" if util.find_spec(package) else f"not installed (pip install 'pliant[{extra}]')"
-
-
-def _processor() -> str:
-    import platform
-
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()

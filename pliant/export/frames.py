@@ -158,7 +158,7 @@ class FramesWriter:
             raise InputError(f"time is {time}", "time", "Give seconds since the start")
         line = json.dumps({"frame": int(frame), "time": float(time), "count": len(x)})
         data = np.ascontiguousarray(x, dtype="<f4").view(np.uint8).reshape(-1, 4)
-        packed = zlib.compress(np.ascontiguousarray(data.T), self._level)
+        packed = zlib.compress(np.ascontiguousarray(data.T).tobytes(), self._level)
         try:
             self._write(b"FRAM", line.encode() + b"\n" + packed)
         except OSError as error:

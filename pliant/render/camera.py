@@ -40,7 +40,7 @@ class Camera:
         forward = np.subtract(self.target, self.position)
         forward = forward / np.linalg.norm(forward)
         right = np.cross(forward, self.up)
-        if np.linalg.norm(right) < 1.0e-6 * max(np.linalg.norm(self.up), 1.0e-30):
+        if np.linalg.norm(right) < 1.0e-6 * max(float(np.linalg.norm(self.up)), 1.0e-30):
             # Looking along `up`: any direction across will do, the same one every time.
             right = np.cross(forward, np.eye(3)[np.argmin(np.abs(forward))])
         right = right / np.linalg.norm(right)
@@ -68,18 +68,18 @@ class Camera:
             fov_deg: vertical angle of view [degrees].
             margin: room around the box; 1 touches the edges of the picture.
         """
-        low, high = np.array(_vector(low, "low")), np.array(_vector(high, "high"))
-        if np.any(high < low):
-            raise InputError(f"the box from {low.tolist()} to {high.tolist()} is inside out", "Camera.framing")
+        least, most = np.array(_vector(low, "low")), np.array(_vector(high, "high"))
+        if np.any(most < least):
+            raise InputError(f"the box from {least.tolist()} to {most.tolist()} is inside out", "Camera.framing")
         if not (math.isfinite(aspect) and aspect > 0.0):
             raise InputError(f"aspect is {aspect}", "Camera.framing", "Give width / height")
-        middle = 0.5 * (low + high)
+        middle = 0.5 * (least + most)
         away = np.array(_vector(direction, "direction"))
         if not np.any(away):
             raise InputError("direction is zero", "Camera.framing", "Give a direction such as (0.5, 0.4, 1)")
         away = away / np.linalg.norm(away)
-        right, upward, forward = cls(tuple(middle + away), tuple(middle), tuple(up), fov_deg).axes()
-        corners = np.array([[(low, high)[i][0], (low, high)[j][1], (low, high)[k][2]]
+        right, upward, forward = cls(tuple(middle + away), tuple(middle), _vector(up, "up"), fov_deg).axes()
+        corners = np.array([[(least, most)[i][0], (least, most)[j][1], (least, most)[k][2]]
                             for i in (0, 1) for j in (0, 1) for k in (0, 1)]) - middle  # fmt: skip
         slope = math.tan(math.radians(fov_deg) / 2.0) / margin
         across = np.abs(corners @ right) / (slope * aspect)
@@ -87,7 +87,7 @@ class Camera:
         # A corner that lies nearer to the camera than the middle needs that much more distance.
         distance = float(np.max(np.maximum(across, along) - corners @ forward))
         distance = max(distance, 1.0e-3)
-        return cls(tuple(middle + distance * away), tuple(middle), tuple(up), fov_deg)
+        return cls(tuple(middle + distance * away), tuple(middle), _vector(up, "up"), fov_deg)
 
 
 def _vector(values: Sequence[float], where: str) -> tuple[float, float, float]:

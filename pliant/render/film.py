@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -121,7 +121,7 @@ class _Mp4:
         if self._process is None:
             self._start(image.shape[1], image.shape[0])
         try:
-            self._process.stdin.write(np.ascontiguousarray(image))
+            self._input().write(image.tobytes())
         except OSError as error:
             raise self._failure() from error
 
@@ -139,9 +139,14 @@ class _Mp4:
             command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._log, start_new_session=True
         )
 
+    def _input(self) -> IO[bytes]:
+        assert self._process is not None and self._process.stdin is not None
+        return self._process.stdin
+
     def close(self) -> None:
+        assert self._process is not None
         try:
-            self._process.stdin.close()
+            self._input().close()
         except OSError as error:
             raise self._failure() from error
         if self._process.wait() != 0:
@@ -152,11 +157,12 @@ class _Mp4:
         if self._process is not None:
             self._process.kill()
             with contextlib.suppress(OSError):
-                self._process.stdin.close()
+                self._input().close()
             self._process.wait()
             self._log.close()
 
     def _failure(self) -> InputError:
+        assert self._process is not None
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(5.0)
         self._log.seek(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -154,7 +155,7 @@ class Renderer:
 
     def corner_normals(self) -> np.ndarray:
         """Unit normals of the latest picture, one per corner of a triangle (m, 3, 3)."""
-        if self._mesh is None:
+        if self._mesh is None or self._surface is None:
             raise InputError("nothing has been drawn yet", "Renderer.corner_normals", "Call draw() first")
         return self._surface.normals.numpy().reshape(-1, 3, 3).copy()
 
@@ -163,8 +164,9 @@ class Renderer:
         surface = self._surface
         if surface is None:
             raise InputError("there is nothing to draw", "Renderer.draw", "Call set_geometry() first")
-        on_device = isinstance(vertices, wp.array)
-        x = np.asarray(vertices.numpy() if on_device else vertices, dtype=np.float32)
+        on_device = not isinstance(vertices, np.ndarray) and isinstance(vertices, wp.array)
+        host: Any = vertices.numpy() if on_device else vertices  # type: ignore[union-attr]
+        x = np.asarray(host, dtype=np.float32)
         if x.shape != (len(surface.x), 3):
             raise InputError(f"an array of shape {x.shape}", "vertices", f"Give shape ({len(surface.x)}, 3)")
         bad = np.flatnonzero(~np.isfinite(x).all(axis=1))

@@ -41,7 +41,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from pliant.launch import thread_count
+from pliant.launch import cpu_name, thread_count
 from pliant.run.log import RunLog
 from pliant.simulation import Simulation
 
@@ -104,7 +104,7 @@ def summarize(sim: Simulation, log: RunLog, name: str, asked: int) -> dict[str, 
         "triangles": model.triangles.count,
         "tets": model.tets.count,
         "device": sim.device,
-        "device_name": platform.processor() or platform.machine() if sim.device == "cpu" else device.name,
+        "device_name": cpu_name() if sim.device == "cpu" else device.name,
         "threads": thread_count(),
         "stage_ms": {},
         "seconds_to_first_frame": None,

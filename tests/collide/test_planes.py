@@ -46,7 +46,9 @@ def test_detection_finds_what_brute_force_finds(margin, device):
     }
     assert {(int(p), int(c)) for p, c in zip(found.particle, found.collider, strict=True)} == set(expected)
     assert len(found) == len(expected) > 100
-    for particle, collider, normal, depth in zip(found.particle, found.collider, found.normal, found.depth, strict=True):
+    for particle, collider, normal, depth in zip(
+        found.particle, found.collider, found.normal, found.depth, strict=True
+    ):
         np.testing.assert_allclose(normal, colliders[collider].normal, atol=1e-6)
         assert depth == pytest.approx(max(-expected[particle, collider], 0.0), abs=1e-6)
 
@@ -84,7 +86,9 @@ def test_bad_planes_are_refused(keywords, where):
     assert error.value.where == f"collider 'floor'.{where}" and error.value.what and error.value.remedy
 
 
-@pytest.mark.parametrize("keywords", [{"friction": -0.1}, {"restitution": 1.5}, {"friction": np.nan}, {"friction": "much"}])
+@pytest.mark.parametrize(
+    "keywords", [{"friction": -0.1}, {"restitution": 1.5}, {"friction": np.nan}, {"friction": "much"}]
+)
 def test_bad_surfaces_are_refused(keywords):
     with pytest.raises(InputError, match="Give a number"):
         PlaneSurface(**keywords)

@@ -1,7 +1,6 @@
 """What every method must do: fall, rest, keep its pins and its momentum, stay out of planes, converge."""
 
 import numpy as np
-import pytest
 from bodies import build, deformed, make_scene, make_sim, precise_positions, rotation
 
 from pliant import Material, shapes

@@ -1,4 +1,4 @@
-"""How every method must run: recorded as eager, without allocation, the same bits from run to run and thread to thread."""
+"""How every method must run: recorded as eager, without allocation, the same bits in every run, on any threads."""
 
 import numpy as np
 import pytest

@@ -79,7 +79,9 @@ def test_truncate_inverse_mass_counts():
     assert count == 1
 
 
-@pytest.mark.parametrize("field, row, words", [("rest", 2, "position"), ("velocity", 1, "velocity"), ("mass", 0, "mass")])
+@pytest.mark.parametrize(
+    "field, row, words", [("rest", 2, "position"), ("velocity", 1, "velocity"), ("mass", 0, "mass")]
+)
 def test_particles_must_make_sense(field, row, words):
     arrays = {"rest": np.zeros((3, 3)), "velocity": np.zeros((3, 3)), "mass": np.ones(3), "body": np.zeros(3, np.int32)}
     Particles(**arrays).check()

@@ -59,7 +59,10 @@ def test_a_hundred_thousand_tiny_steps_far_away(device):
 def test_exact_whatever_is_larger(scale, device):
     """Knuth's two-sum needs no order: a step larger than the position loses nothing either."""
     rng = np.random.default_rng(1)
-    start, step = rng.normal(size=(200, 3)).astype(np.float32), (scale * rng.normal(size=(1, 200, 3))).astype(np.float32)
+    start, step = (
+        rng.normal(size=(200, 3)).astype(np.float32),
+        (scale * rng.normal(size=(1, 200, 3))).astype(np.float32),
+    )
     total, _, _ = sum_up(start, step, device=device)
     np.testing.assert_array_equal(total, start.astype(np.float64) + step[0])
 
@@ -67,6 +70,6 @@ def test_exact_whatever_is_larger(scale, device):
 def test_a_step_and_back(device):
     start = np.full((1, 3), 123.456, np.float32)
     steps = np.array([[[1e-7] * 3], [[-1e-7] * 3]], np.float32)
-    total, high, carry = sum_up(start, steps, 1000, device)
+    _, high, carry = sum_up(start, steps, 1000, device)
     np.testing.assert_array_equal(high, start)
     assert (carry == 0).all()

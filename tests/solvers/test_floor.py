@@ -10,11 +10,11 @@ INTEGRATORS = ["symplectic", "verlet", "euler", "midpoint", "rk4", "implicit"]
 GRAVITY = 9.81
 
 
-def slope_scene(integrator, friction, degrees=20.0, *, tilt_body=True, seconds_per_frame=0.02, **surface):
+def slope_scene(integrator, friction, degrees=20.0, **surface):
     """A block that stands on a plane tilted about z."""
     angle = np.radians(degrees)
     normal = np.array([np.sin(angle), np.cos(angle), 0.0])
-    scene = Scene(gravity=(0, -GRAVITY, 0), frame_dt=seconds_per_frame)
+    scene = Scene(gravity=(0, -GRAVITY, 0), frame_dt=0.02)
     material = Material(young=1e5, poisson=0.3, damping=0.004, friction=friction, density=800.0)
     scene.add_body(
         shapes.box((0.4, 0.2, 0.3), (4, 2, 3)), material, name="body", rotation=(0, 0, -degrees),

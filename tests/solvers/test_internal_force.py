@@ -18,7 +18,7 @@ BODIES = {
 
 
 def measured_acceleration(scene_or_sim, x, v, device="cpu"):
-    """Accelerations in the user's order: the change of velocity in a single step of one second, through the front door."""
+    """Accelerations in the user's order: the change of velocity in one step of one second, through the front door."""
     sim = scene_or_sim if not isinstance(scene_or_sim, Scene) else build(scene_or_sim, device)
     sim.set_state("body", x, v)
     sim.frame(check=False)
@@ -152,4 +152,6 @@ def test_several_bodies_are_strangers(device):
     sim.frame(check=False)
     for name, (mesh, material) in meshes.items():
         expected = Reference(mesh, material).acceleration(start[name], 0 * start[name])
-        assert np.abs(sim.velocities(name) - expected).max() < (3e-5 if device == "cpu" else 3e-4) * np.abs(expected).max()
+        assert (
+            np.abs(sim.velocities(name) - expected).max() < (3e-5 if device == "cpu" else 3e-4) * np.abs(expected).max()
+        )

@@ -126,7 +126,7 @@ def test_a_hanging_block_sags_the_same_at_three_resolutions():
 
 
 def test_a_cantilever_bends_the_same_at_three_resolutions():
-    """Bending converges from the stiff side, as with all linear tets; measured 60, 64 and 66 mm; stated tolerance 12 %."""
+    """Bending converges from the stiff side, as with all linear tets; measured 60, 64, 66 mm; stated tolerance 12 %."""
     tips = []
     for cells in (4, 6, 8):
         mesh = shapes.box((0.3, 0.15, 0.15), (2 * cells, cells, cells))

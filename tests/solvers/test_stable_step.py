@@ -1,4 +1,4 @@
-"""The estimated stable step against the measured one: within 20 %, on five meshes and with every explicit integrator."""
+"""The estimated stable step against the measured one: within 20 %, on five meshes, with every explicit integrator."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,7 @@
 """Mass-spring bodies: see README.md beside this file."""
 
-from pliant.solvers.mass_spring.solver import MassSpring as SOLVER  # noqa: N811
+from pliant.solvers.mass_spring.solver import MassSpring
+
+SOLVER = MassSpring
 
 __all__ = ["SOLVER"]

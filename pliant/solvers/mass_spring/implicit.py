@@ -118,7 +118,7 @@ class ImplicitEuler:
         )
         self._product(x, self.dv, dt, self.az)
         self._each(newton.first_direction, [w, self.full, self.az, self.normal, self.inverse], [self.r, self.d])
-        one = lambda kernel, inputs, outputs: launch(kernel, 1, inputs, outputs, device=self.device)  # noqa: E731
+        one = lambda kernel, inputs, outputs: launch(kernel, 1, inputs, outputs, device=self.device)
         self._dot(self.r, self.d)
         one(kernels.begin_solve, [self.parts, self.tolerance], [self.scalars, self.going])
 
@@ -177,7 +177,7 @@ class ImplicitEuler:
         later: tuple[wp.array, ...],
         dt: float,
     ) -> None:
-        """From (x, carry, v, v_carry) now to the same later; `accelerate` gives accelerations at positions, velocities."""
+        """From (x, carry, v, v_carry) now to the same later; `accelerate` takes positions and velocities."""
         x, _, v, _ = now
         w = state.inv_mass
         copy(self.v, v)

@@ -20,7 +20,8 @@ from pliant.model.tets import signed_volumes
 from pliant.model.triangles import areas
 from pliant.settings import Described, setting
 from pliant.solvers.common.contact_response import resolve_contacts
-from pliant.solvers.mass_spring import constants, stable_step, stage_kernels
+from pliant.solvers.mass_spring import constants, stage_kernels
+from pliant.solvers.mass_spring import stable_step as stability
 from pliant.solvers.mass_spring.constants import BodyConstants, StepConstants
 from pliant.solvers.mass_spring.cpu_kernels import step_patches
 from pliant.solvers.mass_spring.elements import mass_spring_elements
@@ -34,7 +35,7 @@ DAMPING_FORMS = {"rate": constants.RATE, "corner": constants.CORNER}
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings(Described):
+class MassSpringSettings(Described):
     """Settings of the mass-spring method."""
 
     integrator: str = setting("symplectic", "how positions and velocities are advanced", choices=INTEGRATORS)
@@ -66,9 +67,9 @@ class MassSpring:
     """Moves the particles of the mass-spring bodies of a model."""
 
     name: ClassVar[str] = "mass_spring"
-    Settings: ClassVar[type] = Settings
+    Settings: ClassVar[type] = MassSpringSettings
 
-    def __init__(self, model: Model, state: State, world: World, settings: Settings, device: str) -> None:
+    def __init__(self, model: Model, state: State, world: World, settings: MassSpringSettings, device: str) -> None:
         self.settings = settings
         self.device = device
         self.world = world
@@ -125,7 +126,7 @@ class MassSpring:
 
     def _allocate_stages(self, n: int) -> None:
         """Scratch of the integrators and of the strain limit that are in use."""
-        vectors = lambda k: [wp.zeros(n, dtype=wp.vec3, device=self.device) for _ in range(k)]  # noqa: E731
+        vectors = lambda k: [wp.zeros(n, dtype=wp.vec3, device=self.device) for _ in range(k)]
         kind = self.settings.integrator
         self.implicit: ImplicitEuler | None = None
         if kind in ("midpoint", "rk4"):
@@ -143,7 +144,7 @@ class MassSpring:
             )
         if self.settings.strain_limit > 0:
             starts, element, corner = incidence(self.model.springs.pairs, n)
-            make = lambda a, t: wp.array(np.ascontiguousarray(a), dtype=t, device=self.device)  # noqa: E731
+            make = lambda a, t: wp.array(np.ascontiguousarray(a), dtype=t, device=self.device)
             self.spring_starts = make(starts.astype(np.int32), int)
             self.spring_other = make(self.model.springs.pairs[element, 1 - corner], int)
             self.spring_rest = make(self.model.springs.rest_length[element].astype(np.float32), float)
@@ -288,7 +289,7 @@ class MassSpring:
         return self.settings.integrator in ACTIONS and self.settings.strain_limit == 0
 
     def fused(self, state: State, dt: float, substeps: int) -> bool:
-        """All substeps with one launch each: forces, integration and planes together, to and fro between two buffers."""
+        """All substeps with one launch each (forces, integration, planes), to and fro between two buffers."""
         if not self.can_fuse():
             return False
         step = self._step_constants(dt, ACTIONS[self.settings.integrator], self.world.plane_count)
@@ -327,8 +328,8 @@ class MassSpring:
         least = None
         if modes and times:
             omega = modes[0].omega
-            least = stable_step.Mode(omega, min(times) * omega**2 + min(drags))
-        return stable_step.largest_step(self.settings.integrator, modes, least)
+            least = stability.Mode(omega, min(times) * omega**2 + min(drags))
+        return stability.largest_step(self.settings.integrator, modes, least)
 
     def _damping_times(self, body: Body, c: BodyConstants) -> list[float]:
         """Damping over stiffness of each kind of force of a body that is stiffness-proportional [s]."""
@@ -340,7 +341,7 @@ class MassSpring:
         )
         return [time for present, time in kinds if present]
 
-    def hardest_modes(self, state: State, proportional: bool) -> list[stable_step.Mode]:
+    def hardest_modes(self, state: State, proportional: bool) -> list[stability.Mode]:
         """The stiffest and the most damped mode about the present positions."""
         n = state.count
         mass = self.model.particles.mass
@@ -372,7 +373,7 @@ class MassSpring:
             scale = 1.0 / max(float(np.abs(p).max()), 1e-300)
             return (at_rest - accelerate(x0, scale * p)) / scale
 
-        return stable_step.hardest_modes(stiffness, damping, mass, free, proportional=proportional)
+        return stability.hardest_modes(stiffness, damping, mass, free, proportional=proportional)
 
     def energy(self, x: np.ndarray) -> float:
         """Elastic energy of springs, volumes and areas [J], in float64."""
@@ -398,7 +399,7 @@ class MassSpring:
         return total
 
 
-def _body_constants(body: Body, settings: Settings, extent: float) -> BodyConstants:
+def _body_constants(body: Body, settings: MassSpringSettings, extent: float) -> BodyConstants:
     """A body's constants as the kernels take them."""
     c = BodyConstants()
     c.volume_damping_form = DAMPING_FORMS[settings.volume_damping_form]

@@ -1,7 +1,7 @@
 """How large a time step an explicit integrator stands: the hardest modes of the bodies, and the integrator's own limit.
 
-The stiffest mode is found by Krylov iteration on M^-1 K, the most damped one on M^-1 D. A product with K is a difference
-of two accelerations, one with the damping is one acceleration, so both include every force the method has.
+The stiffest mode is found by Krylov iteration on M^-1 K, the most damped one on M^-1 D. A product with K is a
+difference of two accelerations, one with the damping is one acceleration, so both include every force the method has.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _largest(
 
     That is Lanczos with full orthogonalization for K; the damping of Lesmes 3.11 is not symmetric.
     """
-    dot = lambda a, b: float(np.sum(weight * a * b))  # noqa: E731
+    dot = lambda a, b: float(np.sum(weight * a * b))
     p = np.random.default_rng(7).standard_normal((len(free), 3)) * free[:, None]
     p /= math.sqrt(dot(p, p))
     basis: list[np.ndarray] = []
@@ -96,7 +96,7 @@ def _largest(
 
 def amplification(integrator: str, h: float, omega: float, damping: float) -> float:
     """Spectral radius of one step of x'' = -omega^2 x - damping x'."""
-    force = lambda x, v: -omega * omega * x - damping * v  # noqa: E731
+    force = lambda x, v: -omega * omega * x - damping * v
 
     def step(x: float, v: float, before: float) -> tuple[float, float, float]:
         a = force(x, v)

@@ -148,7 +148,7 @@ def cuda_layout(model: Model, device: str, shape: tuple[int, int] | None = None)
     column = np.arange(owned)
     filled = column[None, :] < sizes[:, None]
     slots[filled] = (starts[:-1, None] + column[None, :])[filled]
-    slots = slots.reshape(-1)
+    flat_slots = slots.reshape(-1)
 
     tables = CudaPatches()
 
@@ -160,21 +160,21 @@ def cuda_layout(model: Model, device: str, shape: tuple[int, int] | None = None)
     put("halo_starts", patches.halo_starts, int)
     put("halo", patches.halo, int)
 
-    entry, others = _sliced(model.tets.corners, OTHER_CORNERS, patches, slots, lanes, put, "tet")
+    entry, others = _sliced(model.tets.corners, OTHER_CORNERS, patches, flat_slots, lanes, put, "tet")
     packed = np.stack([others[:, 0] | (others[:, 1] << 16), others[:, 2]], 1).astype(np.uint32).view(np.int32)
     put("tet_others", packed, wp.vec2i)
     inverse = np.zeros(len(entry), np.float32)
     inverse[entry >= 0] = 1.0 / (6.0 * model.tets.rest_volume[entry[entry >= 0]])
     put("tet_inv_six_volume", inverse, float)
 
-    entry, others = _sliced(model.springs.pairs, np.array([[1], [0]]), patches, slots, lanes, put, "spring")
+    entry, others = _sliced(model.springs.pairs, np.array([[1], [0]]), patches, flat_slots, lanes, put, "spring")
     put("spring_other", others[:, 0].astype(np.uint16), wp.uint16)
     constants = np.zeros((len(entry), 2), np.float32)
     constants[entry >= 0] = _stiffness_length(model, entry[entry >= 0])
     put("spring_stiffness_length", constants, wp.vec2)
 
     entry, others = _sliced(
-        model.triangles.corners, np.array([[1, 2], [2, 0], [0, 1]]), patches, slots, lanes, put, "triangle"
+        model.triangles.corners, np.array([[1, 2], [2, 0], [0, 1]]), patches, flat_slots, lanes, put, "triangle"
     )
     put("triangle_others", others.astype(np.int32), wp.vec2i)
     inverse = np.zeros(len(entry), np.float32)
@@ -195,7 +195,7 @@ def _refined(bodies: Sequence[Body], owned: int) -> list[Body]:
 def _sliced(
     corners: np.ndarray, others_of: np.ndarray, patches: Patches, slots: np.ndarray, lanes: int, put: Any, name: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Lay out the elements around each particle; store starts and rows; return entries and the others' local numbers."""
+    """Lay out the elements around each particle; store starts and rows; return entries and the others' places."""
     table = slice_incidence(*incidence(corners, len(patches.patch_of)), slots, lanes)
     put(f"{name}_starts", table.starts, int)
     put(f"{name}_rows", table.rows, int)
