@@ -17,6 +17,9 @@ FALL = {
     "rk4": lambda n: n * n / 2,
 }
 
+# Noise of velocities [m/s]: a CUDA block settles positions to a grain of about 1e-6 of an edge.
+GRAIN = {True: 1e-5, False: 3e-5}
+
 
 def test_free_fall_is_exact(variant, device):
     mesh = shapes.ball(0.4, 3)
@@ -38,7 +41,9 @@ def test_free_fall_is_exact(variant, device):
     np.testing.assert_allclose(fell.mean(axis=0), expected, atol=slack)
     # all of the body falls alike: its shape is that of the start (implicit: to the tolerance of its solve)
     assert np.abs(fell - fell.mean(axis=0)).max() < (3e-7 if variant.integrator != "implicit" else 3e-6)
-    np.testing.assert_allclose(sim.velocities(), np.tile(velocity + n * h * gravity, (len(start), 1)), atol=1e-5)
+    np.testing.assert_allclose(
+        sim.velocities(), np.tile(velocity + n * h * gravity, (len(start), 1)), atol=GRAIN[device == "cpu"]
+    )
 
 
 def test_rest_rests(variant, device):
@@ -47,7 +52,7 @@ def test_rest_rests(variant, device):
     start = precise_positions(sim)
     sim.frame(20 if variant.integrator != "implicit" else 2)
     assert np.abs(precise_positions(sim) - start).max() < 1e-6
-    assert np.abs(sim.velocities()).max() < 1e-5
+    assert np.abs(sim.velocities()).max() < GRAIN[device == "cpu"]
 
 
 def test_a_moved_rest_shape_feels_no_force(variant, device):

@@ -137,8 +137,10 @@ def test_cpu_and_cuda_agree(variant, cuda):
     sims = [drop(variant, name) for name in ("cpu", cuda)]
     for sim in sims:
         sim.frame(20)
-    np.testing.assert_allclose(sims[0].positions(), sims[1].positions(), atol=2e-5)
-    np.testing.assert_allclose(sims[0].velocities(), sims[1].velocities(), atol=2e-3)
+    # the implicit solve stops at a residual, not at rounding, and its contacts switch on and off
+    loose = 50 if variant.integrator == "implicit" else 1
+    np.testing.assert_allclose(sims[0].positions(), sims[1].positions(), atol=2e-5 * loose)
+    np.testing.assert_allclose(sims[0].velocities(), sims[1].velocities(), atol=2e-3 * loose)
     first, second = (sim.diagnostics() for sim in sims)
     assert second.energy == pytest.approx(first.energy, rel=1e-4)
 

@@ -10,6 +10,12 @@ UNDAMPED = Material(young=1e5, poisson=0.4, damping=0.0)
 DAMPED = Material(young=1e5, poisson=0.4, damping=0.001)
 
 
+def best_rotation(a, b):
+    """The rotation that brings points a (n, 3) nearest to b (Kabsch)."""
+    u, _, v = np.linalg.svd(b.T @ a)
+    return u @ np.diag([1.0, 1.0, np.sign(np.linalg.det(u @ v))]) @ v
+
+
 @pytest.mark.parametrize("material", [UNDAMPED, DAMPED], ids=["undamped", "damped"])
 @pytest.mark.parametrize("integrator", ["symplectic", "verlet", "midpoint", "rk4"])
 def test_ten_thousand_steps_and_490_m(integrator, material, device):
@@ -28,11 +34,17 @@ def test_ten_thousand_steps_and_490_m(integrator, material, device):
     # the fall itself, to a few parts in a million: gravity times the step is rounded to float32
     assert moved[1] == pytest.approx(-fall, rel=2e-6)
     assert 490 < -moved[1] < 491
-    shape = np.abs((end - end.mean(axis=0)) - (start - start.mean(axis=0))).max()
+    begun, ended = start - start.mean(axis=0), end - end.mean(axis=0)
+    turn = best_rotation(begun, ended)
+    shape = np.abs(ended - begun @ turn.T).max()
+    # On CUDA each corner of a tet computes its volume by itself; what rounding leaves of a torque turns the body slowly.
+    assert np.abs(turn - np.eye(3)).max() < (1e-6 if device == "cpu" else 3e-4)
     # One last place of float32 at 490 m is 3e-5 m. Measured: 5e-8 m damped, 4e-7 m undamped, where the rounding of the
     # forces stirs a vibration that nothing damps, as it does in a body that does not fall.
-    assert shape < (2e-7 if material is DAMPED else 1e-6)
-    assert np.ptp(sim.velocities().astype(np.float64), axis=0).max() < (2e-5 if material is DAMPED else 3e-4)
+    assert shape < (2e-7 if material is DAMPED else 1e-6) * (1 if device == "cpu" else 5)
+    assert np.ptp(sim.velocities().astype(np.float64), axis=0).max() < (2e-5 if material is DAMPED else 3e-4) * (
+        1 if device == "cpu" else 5
+    )
 
 
 def test_far_from_the_origin_it_vibrates_the_same(device):

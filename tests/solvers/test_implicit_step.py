@@ -125,7 +125,7 @@ def test_a_body_at_rest_stays_there(device):
     sim = make_sim(shapes.box(0.3, 2), SOFT, integrator="implicit", device=device)
     sim.frame()
     assert sim.solvers[0].implicit.last_iterations() <= 20
-    assert np.abs(sim.velocities()).max() < 1e-6
+    assert np.abs(sim.velocities()).max() < (1e-6 if device == "cpu" else 5e-6)
 
 
 def test_momentum_in_free_flight(device):
@@ -141,7 +141,7 @@ def test_momentum_in_free_flight(device):
     after = sim.diagnostics()
     scale = np.sqrt(2 * sim.model.particles.mass.sum() * before.kinetic)
     drift = np.abs(after.momentum - before.momentum).max() / scale
-    assert drift < 1e-6
+    assert drift < (1e-6 if device == "cpu" else 5e-6)
 
 
 def test_agrees_with_small_symplectic_steps(device):

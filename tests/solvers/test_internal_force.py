@@ -116,7 +116,7 @@ def test_a_moved_rest_shape_feels_no_force(name, device):
     scene = one_second_scene(mesh, Material(young=3e4, damping=0.004, density=800.0))
     x = mesh.vertices @ rotation([1, 2, -1], 1.1).T + [0.4, -0.3, 0.2]
     away = np.abs(measured_acceleration(scene, deformed(mesh, 0.15), 0 * x, device)).max()
-    assert np.abs(measured_acceleration(scene, x, 0 * x, device)).max() < 1e-5 * away
+    assert np.abs(measured_acceleration(scene, x, 0 * x, device)).max() < (1e-5 if device == "cpu" else 3e-5) * away
 
 
 @pytest.mark.parametrize("name", ["box", "ball", "sheet"])

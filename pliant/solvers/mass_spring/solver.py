@@ -428,7 +428,8 @@ def _body_constants(body: Body, settings: MassSpringSettings, extent: float) -> 
     c.drag = body.material.drag
     c.friction = body.material.friction
     c.restitution = body.material.restitution
-    # positions in a block settle to a grid on which a patch twice as large as at rest still has exact differences
-    c.quantum = 2.0 ** math.ceil(math.log2(2.0 * extent)) * 2.0**-23
+    # positions in a block settle to a grid on which differences are exact in a patch stretched by a fifth; beyond that
+    # the last bit may differ between blocks
+    c.quantum = 2.0 ** math.ceil(math.log2(1.2 * extent)) * 2.0**-24
     c.inv_quantum = 1.0 / c.quantum
     return c

@@ -142,7 +142,8 @@ def cuda_layout(model: Model, device: str, shape: tuple[int, int] | None = None)
         if patches.largest() <= CUDA_CAPACITY or owned <= WARP // lanes:
             break
         owned //= 2
-    capacity = max(64, 64 * math.ceil(patches.largest() / 64))
+    # powers of two, so that scenes share their compiled kernels
+    capacity = min(CUDA_CAPACITY, max(128, 2 ** math.ceil(math.log2(patches.largest()))))
     slots = np.full((patches.count, owned), -1, np.int64)
     sizes = np.diff(starts)
     column = np.arange(owned)
