@@ -1,8 +1,8 @@
 """`pliant bench sources`: the results of the mass-spring source (Lesmes), measured here, beside its own numbers.
 
 The source gives its meshes' sizes in vertices and tets but neither their files nor their scale. Here a box and balls
-of about the same number of tets stand in for them, ten metres across: at that size the source's constants make bodies
-that sag by a few per cent under their weight, as those in its pictures do.
+of about the same number of tets stand in for them, ten to forty metres across: at these sizes the source's constants
+make bodies that sag by some per cent under their weight, as those in its pictures do.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from pliant.render.raycast import Renderer
 from pliant.scene import Scene
 from pliant.simulation import Simulation
 
+# edge of the cube of table 6.1 [m]
 SIZE = 10.0
 
 # table 6.1: integrator -> (damping of springs, damping of volumes, his step [ms], his ratio of step to time)
@@ -35,10 +36,11 @@ TABLE_61 = {
     "symplectic": (0.001, 0.01, 6.5, 0.677),
 }
 
-# figure 6.1 and tables 5.2, 6.2, 6.3: name -> tets, CPU ms, GPU ms, frames a second on CPU and GPU, mass, truncation of
-# the inverse mass, spring constant and damping, volume constant and damping, step
+# figure 6.1 and tables 5.2, 6.2, 6.3: name -> our size [m]; his tets, CPU ms, GPU ms, frames a second on CPU and GPU,
+# mass, truncation of the inverse mass, spring constant and damping, volume constant and damping, step
 MESHES: dict[str, dict[str, Any]] = {
     "cube": dict(
+        size=10.0,
         tets=15484,
         cpu=11.4,
         gpu=1.2,
@@ -52,6 +54,7 @@ MESHES: dict[str, dict[str, Any]] = {
         dt=0.008,
     ),
     "bunny": dict(
+        size=15.0,
         tets=19507,
         cpu=15.8,
         gpu=1.8,
@@ -65,6 +68,7 @@ MESHES: dict[str, dict[str, Any]] = {
         dt=0.005,
     ),
     "bunny2": dict(
+        size=20.0,
         tets=35081,
         cpu=26.8,
         gpu=3.0,
@@ -78,6 +82,7 @@ MESHES: dict[str, dict[str, Any]] = {
         dt=0.005,
     ),
     "dragon": dict(
+        size=40.0,
         tets=102453,
         cpu=83.3,
         gpu=8.6,
@@ -91,6 +96,7 @@ MESHES: dict[str, dict[str, Any]] = {
         dt=0.0025,
     ),
     "armadillo": dict(
+        size=40.0,
         tets=145835,
         cpu=115.2,
         gpu=11.8,
@@ -108,9 +114,10 @@ MESHES: dict[str, dict[str, Any]] = {
 
 def stand_in(name: str) -> TetMesh:
     """A mesh of about as many tets as the source's."""
+    size = MESHES[name]["size"]
     if name == "cube":
-        return shapes.box((SIZE, SIZE, SIZE), (14, 14, 13))
-    return shapes.ball(SIZE / 2, round((MESHES[name]["tets"] / 20.0) ** (1.0 / 3.0)))
+        return shapes.box((size, size, size), (14, 14, 13))
+    return shapes.ball(size / 2, round((MESHES[name]["tets"] / 20.0) ** (1.0 / 3.0)))
 
 
 def dropped(
@@ -124,13 +131,14 @@ def dropped(
 ) -> Simulation:
     """The source's experiment: the body falls from a small height onto the floor, without friction."""
     frame = 0.04
+    height = float(np.ptp(mesh.vertices[:, 1]))
     scene = Scene(substeps=max(1, round(frame / dt)), frame_dt=dt * max(1, round(frame / dt)))
     scene.add_body(
         mesh,
         raw=raw,
         mass_distribution="average_volume",
         largest_inverse_mass=cut,
-        position=(0.0, 0.6 * SIZE, 0.0),
+        position=(0.0, 0.55 * height, 0.0),
         name="body",
     )
     scene.add_plane(friction=0.0)

@@ -32,7 +32,8 @@ def test_undamped_energy_stays_bounded(integrator, device):
     assert abs(energies[-10:].mean() - energies[1:11].mean()) < 0.02
     last = sim.diagnostics()
     scale = np.sqrt(2 * sim.model.particles.mass.sum() * first.energy)
-    assert np.abs(last.momentum - first.momentum).max() < 1e-6 * scale
+    # on CUDA the corners of a tet round its volume differently
+    assert np.abs(last.momentum - first.momentum).max() < (1e-6 if device == "cpu" else 5e-6) * scale
     # Verlet keeps it as well, but its velocity is read half a correction early: a wavering of second order
     slack = 1e-6 if integrator == "symplectic" else 5e-5
     assert np.abs(last.angular_momentum - first.angular_momentum).max() < slack * scale
