@@ -37,7 +37,7 @@ def test_ten_thousand_steps_and_490_m(integrator, material, device):
     begun, ended = start - start.mean(axis=0), end - end.mean(axis=0)
     turn = best_rotation(begun, ended)
     shape = np.abs(ended - begun @ turn.T).max()
-    # On CUDA each corner of a tet computes its volume by itself; what rounding leaves of a torque turns the body slowly.
+    # On CUDA each corner of a tet computes its volume by itself; the torque that rounding leaves turns the body slowly.
     assert np.abs(turn - np.eye(3)).max() < (1e-6 if device == "cpu" else 3e-4)
     # One last place of float32 at 490 m is 3e-5 m. Measured: 5e-8 m damped, 4e-7 m undamped, where the rounding of the
     # forces stirs a vibration that nothing damps, as it does in a body that does not fall.
