@@ -81,6 +81,10 @@ def measure(report: Report, name: str, vertices: int, damped: bool, device: str,
         "identical_bits_twice",
         repeats_bit_for_bit(vertices, device, damped) if vertices <= 64 else "not tried",
     )
+    begin = time.perf_counter()
+    sim.frame(3)
+    report.add(name, device, "ms_per_frame", (time.perf_counter() - begin) / 3 * 1e3, substeps=sim.substeps)
+    report.add(name, device, "mean_stretch", sim.diagnostics().mean_stretch)
     report.add(name, device, "finite", bool(np.isfinite(sim.state.x.numpy()).all()))
 
 
