@@ -91,8 +91,13 @@ def load_checkpoint(sim: Simulation, path: str | Path) -> None:
     shapes = {name: array.numpy().shape for name, array in arrays.items()}
     shapes["pulls"] = sim.pulls.saved().shape
     for name, shape in shapes.items():
-        if name not in saved or saved[name].shape != shape:
-            raise _damaged(f"the array '{name}' is missing or has the wrong shape", path)
+        if name not in saved or saved[name].shape != shape or saved[name].dtype.kind != "f":
+            raise _damaged(f"the array '{name}' is missing or has the wrong shape or type", path)
+    pulled = saved["pulls"][:, 0]
+    if not (np.isfinite(saved["pulls"]).all() and (pulled >= -1).all() and (pulled < sim.state.count).all()):
+        raise _damaged("a particle is pulled that does not exist", path)
+    if not isinstance(meta["frame"], int) or meta["frame"] < 0:
+        raise _damaged(f"the frame is {meta['frame']!r}", path)
     pins = {name.removeprefix("pins."): array for name, array in saved.items() if name.startswith("pins.")}
     _check_pins(pins, sim.state.count, path)
     for name, array in arrays.items():

@@ -10,13 +10,11 @@ import warp as wp
 from pliant.launch import launch
 from pliant.model.model import Model
 from pliant.model.state import State
+from pliant.vectors import FARTHEST, FASTEST
 
 wp.set_module_options({"enable_backward": False})
 
 PARTS = 1024
-# Positions [m] and speeds [m/s] beyond these make no sense.
-FARTHEST = 1e6
-FASTEST = 1e5
 
 
 @wp.kernel

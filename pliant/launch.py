@@ -64,7 +64,7 @@ def thread_count() -> int:
     """CPU threads that a split launch uses: ``PLIANT_THREADS``, or the cores this process may use."""
     text = os.environ.get("PLIANT_THREADS", "")
     if text:
-        if not text.isdigit() or int(text) < 1:
+        if not (text.isascii() and text.isdecimal()) or int(text) < 1:
             raise InputError(f"PLIANT_THREADS is {text!r}", "environment", "Give a whole number of at least 1")
         return int(text)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
@@ -210,12 +210,14 @@ def launch(
         _workers.run(commands)
 
 
-def copy(target: wp.array, source: wp.array) -> None:
-    """Copy an array on its device; recorded and captured like a launch."""
+def copy(target: wp.array, source: wp.array, first: int = 0, count: int | None = None) -> None:
+    """Copy an array, or a run of its items, on its device; recorded and captured like a launch."""
+    count = len(source) - first if count is None else count
+    whole = count
     if _recordings.stack:
-        _recordings.stack[-1].add([lambda: wp.copy(target, source)])
+        _recordings.stack[-1].add([lambda: wp.copy(target, source, first, first, whole)])
     else:
-        wp.copy(target, source)
+        wp.copy(target, source, first, first, whole)
 
 
 def repeat_while(going: wp.array, body: Callable[[], None], *, device: str) -> None:

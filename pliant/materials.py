@@ -72,7 +72,7 @@ class RawConstants(Described):
         "'relative': energy k/2 ((V-V0)/V0)^2 with k in J; 'absolute': force k (V-V0) (2 x face area) with k in N/m^5",
         choices=("relative", "absolute"),
     )
-    mass: float | None = setting(None, "total mass of the body, instead of density", unit="kg", above=0.0)
+    mass: float | None = setting(None, "total mass of the body, instead of density", unit="kg", low=1e-9, high=1e12)
 
 
 @dataclasses.dataclass(frozen=True)

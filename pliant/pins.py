@@ -13,7 +13,7 @@ import warp as wp
 from pliant.errors import InputError
 from pliant.launch import launch
 from pliant.model.state import State
-from pliant.vectors import as_vector
+from pliant.vectors import FARTHEST, as_bounded, as_float
 
 wp.set_module_options({"enable_backward": False})
 
@@ -33,7 +33,12 @@ class PinPath:
     @staticmethod
     def make(keys: Sequence[Sequence[Any]], where: str) -> PinPath:
         """From keys such as ``[(0.0, (0, 0, 0)), (2.0, (1, 0, 0))]``."""
-        times, offsets = [], []
+        times: list[float] = []
+        offsets = []
+        if isinstance(keys, str) or not hasattr(keys, "__iter__"):
+            raise InputError(
+                f"{keys!r} is not a path", where, "Give a list of keys, such as [[0, [0, 0, 0]], [2, [1, 0, 0]]]"
+            )
         for k, key in enumerate(keys):
             if not hasattr(key, "__len__") or len(key) != 2:
                 raise InputError(
@@ -41,15 +46,30 @@ class PinPath:
                     where,
                     "Give pairs of a time in s and an offset in m, such as [2.0, [1, 0, 0]]",
                 )
-            if isinstance(key[0], (str, bool)) or not hasattr(key[0], "__float__") or not np.isfinite(key[0]):
+            time = as_float(key[0])
+            if time is None or not np.isfinite(time):
                 raise InputError(f"the time of key {k} is {key[0]!r}", where, "Give a finite number of seconds")
-            times.append(float(key[0]))
-            offsets.append(as_vector(key[1], f"{where}[{k}]"))
+            times.append(time)
+            offsets.append(as_bounded(key[1], FARTHEST, f"{where}[{k}]", "m"))
         if not times:
             raise InputError("the path has no keys", where, "Give at least one key")
         if any(b <= a for a, b in itertools.pairwise(times)):
             raise InputError(f"the times {times} do not rise", where, "Sort the keys by time")
         return PinPath(np.array(times), np.array(offsets))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "times", np.asarray(self.times, np.float64))
+        object.__setattr__(self, "offsets", np.asarray(self.offsets, np.float64))
+        if self.offsets.shape != (len(self.times), 3):
+            raise InputError(
+                f"{len(self.times)} times and offsets of the shape {self.offsets.shape}",
+                "PinPath",
+                "Give one offset of three numbers for each time",
+            )
+
+    def later(self, by: float) -> PinPath:
+        """The same path, begun later by a time [s]."""
+        return PinPath(self.times + by, self.offsets)
 
     def at(self, time: float) -> np.ndarray:
         """Offset at a time [m] (3,)."""

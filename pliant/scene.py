@@ -13,7 +13,6 @@ import numpy as np
 from pliant.collide.pipeline import Pipeline
 from pliant.collide.shapes.plane import Plane, PlaneSurface
 from pliant.errors import InputError
-from pliant.guard import FARTHEST, FASTEST
 from pliant.launch import pick_device
 from pliant.materials import Material, RawConstants, as_material
 from pliant.mesh.order import bisect_order
@@ -30,7 +29,7 @@ from pliant.settings import Described, setting
 from pliant.simulation import SAFETY, Simulation
 from pliant.solvers import solver_class
 from pliant.solvers.protocol import BodySpec, World
-from pliant.vectors import as_positive, as_vector
+from pliant.vectors import FARTHEST, FASTEST, as_bounded, as_positive, as_vector
 
 # Particles in a spatial block: what a CUDA block owns, and the grain of the order in memory.
 BLOCK = 64
@@ -141,7 +140,7 @@ class Scene:
         degrees = float(np.linalg.norm(turn))
         if degrees > 0:
             mesh = mesh.rotated(turn / degrees, math.radians(degrees))
-        mesh = mesh.translated(_within(position, FARTHEST, f"{where}.position", "m"))
+        mesh = mesh.translated(as_bounded(position, FARTHEST, f"{where}.position", "m"))
         shade = COLORS[len(self.bodies) % len(COLORS)] if color is None else as_vector(color, f"{where}.color")
         if min(shade) < 0 or max(shade) > 1:
             raise InputError(f"{list(shade)} is not a colour", f"{where}.color", "Give red, green and blue from 0 to 1")
@@ -151,8 +150,8 @@ class Scene:
             spec,
             method,
             name,
-            np.array(_within(velocity, FASTEST, f"{where}.velocity", "m/s")),
-            np.array(_within(angular_velocity, FASTEST, f"{where}.angular_velocity", "rad/s")),
+            np.array(as_bounded(velocity, FASTEST, f"{where}.velocity", "m/s")),
+            np.array(as_bounded(angular_velocity, FASTEST, f"{where}.angular_velocity", "rad/s")),
             shade,
             notes,
         )
@@ -304,14 +303,6 @@ def _new_name(name: str | None, kind: str, taken: list[str], what: str = "") -> 
     if name in taken:
         raise InputError("the name is taken", f"{what or kind} '{name}'", "Give each a name of its own")
     return name
-
-
-def _within(value: Sequence[float], most: float, where: str, unit: str) -> tuple[float, float, float]:
-    """A vector whose numbers are not absurd: what is beyond counts as a blow-up."""
-    vector = as_vector(value, where)
-    if max(abs(part) for part in vector) > most:
-        raise InputError(f"{list(vector)} {unit} is out of range", where, f"Give numbers from {-most:g} to {most:g}")
-    return vector
 
 
 def _chosen_vertices(chosen: np.ndarray, count: int, where: str) -> np.ndarray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 import typing
 from typing import Any
 
@@ -68,7 +69,7 @@ def check_value(field: dataclasses.Field, value: Any, where: str) -> Any:
     if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
         value = value.item()  # one of NumPy's numbers
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
+        value = math.inf if abs(value) > sys.float_info.max else float(value)
     if isinstance(value, bool) != (kind is bool) or not isinstance(value, kind):
         raise InputError(f"{value!r} has the wrong type ({type(value).__name__})", where, f"Give {expected}")
     if kind is str:

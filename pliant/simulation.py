@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from pliant.blow_up import Moment, describe
 from pliant.collide.contacts import ContactList, Contacts
 from pliant.collide.pipeline import Pipeline
 from pliant.diagnostics import Diagnostics, measure
@@ -21,7 +22,7 @@ from pliant.model.model import Body, Model
 from pliant.model.state import State
 from pliant.pins import PinPath, Pins
 from pliant.solvers.protocol import Solver, World
-from pliant.vectors import as_count, as_positive, as_vector
+from pliant.vectors import FARTHEST, as_bounded, as_count, as_positive
 
 # The step that is used by default, over the largest that is stable at rest: a compressed body is stiffer.
 SAFETY = 0.7
@@ -34,7 +35,6 @@ class Simulation:
         model: what is simulated.
         state: positions and velocities on the device, in the model's order; use `positions()` for yours.
         frame_dt: duration of a frame [s].
-        substeps: steps per frame.
         frame_number: frames done.
         notes: what the user should know about how the scene was built.
     """
@@ -79,6 +79,15 @@ class Simulation:
         return self.frame_number * self.frame_dt
 
     @property
+    def substeps(self) -> int:
+        """Steps per frame."""
+        return self._substeps
+
+    @substeps.setter
+    def substeps(self, count: int) -> None:
+        self._substeps = as_count(count, "substeps", high=100_000)
+
+    @property
     def dt(self) -> float:
         """Time step [s]."""
         return self.frame_dt / self.substeps
@@ -95,9 +104,8 @@ class Simulation:
             BlowUpError: a value is not finite or absurd; the state is put back to the last frame known to be good.
         """
         for _ in range(as_count(count, "frame(count)", low=0)):
-            if check and self._unchecked:
-                self._stop_if_bad()
-                self._unchecked = False
+            if check:
+                self._look_before_change()
             keep = not self._unchecked
             if keep:
                 self._good_frame = self.frame_number
@@ -215,65 +223,38 @@ class Simulation:
         self._restore_good()
         self.world.has_f_ext = self.pulls.active
         report, substep = found, 0
+        calm = self.state.x.numpy().astype(np.float64)
         while self.frame_number < last and not substep:
             self.pins.aim(self.time + self.frame_dt)
             self.pins.lead(self.state, self.frame_dt)
             for k in range(1, self.substeps + 1):
                 self.issue_substep()
                 self.guard.look(self.state)
-                if self.guard.read().bad:
-                    report, substep = self.guard.read(), k
+                seen = self.guard.read()
+                if seen.bad:
+                    report, substep = seen, k
                     break
+                calm = self.state.x.numpy().astype(np.float64)
             self.frame_number += 1
-        details = self._blow_up_details(report, substep)
+        x, v = self.state.x.numpy(), self.state.v.numpy()
+        moment = Moment(
+            self.frame_number, substep, self.substeps, self.frame_dt, self.stable_dt, SAFETY, self._good_frame
+        )
+        details = describe(self.model, report, x, v, calm, moment)
         self._restore_good()
         self._unchecked = False
         raise BlowUpError(details.pop("message"), details)
+
+    def _look_before_change(self) -> None:
+        """Check the frames that were not checked, while it can still be told what went wrong in them."""
+        if self._unchecked:
+            self._stop_if_bad()
+            self._unchecked = False
 
     def _restore_good(self) -> None:
         self.frame_number = self._good_frame
         for name, array in self.arrays().items():
             wp.copy(array, self._good[name])
-
-    def _blow_up_details(self, report: GuardReport, substep: int) -> dict[str, Any]:
-        if report.particle >= 0:
-            body = self.model.body_of_particle(report.particle)
-            vertex = int(np.flatnonzero(body.particle_of == report.particle)[0])
-            x, v = self.state.x.numpy()[report.particle], self.state.v.numpy()[report.particle]
-            what = f"vertex {vertex} of body '{body.name}' is at {x.tolist()} m with velocity {v.tolist()} m/s"
-            element: dict[str, Any] = {"vertex": vertex}
-        else:
-            body = self.model.body_of_spring(report.spring)
-            ends = self.model.springs.pairs[report.spring]
-            vertices = [int(np.flatnonzero(body.particle_of == e)[0]) for e in ends]
-            what = (
-                f"the spring between vertices {vertices[0]} and {vertices[1]} of body '{body.name}' is "
-                f"{report.stretch:.3g} times its rest length"
-            )
-            element = {"spring": int(report.spring - body.springs[0]), "vertices": vertices, "stretch": report.stretch}
-        limit = self.stable_dt
-        if self.dt > limit:
-            remedy = (
-                f"The step of {self.dt:.3g} s is larger than the {limit:.3g} s that are stable: use at least "
-                f"{math.ceil(self.frame_dt / (SAFETY * limit))} substeps, or the implicit integrator"
-            )
-        else:
-            remedy = (
-                f"The step of {self.dt:.3g} s is below the {limit:.3g} s that are stable at rest: the body was driven "
-                "too far: use more substeps, gentler pins and pulls, a stiffer material or a strain limit"
-            )
-        frame = self.frame_number
-        return {
-            "message": f"Blow-up in frame {frame}, substep {substep} of {self.substeps}: {what}. {remedy}. "
-            f"The simulation stands at the last good frame, {self._good_frame}.",
-            "frame": frame,
-            "substep": substep,
-            "body": body.name,
-            "step": self.dt,
-            "stable_step": limit,
-            "last_good_frame": self._good_frame,
-            **element,
-        }
 
     # ---- looking ------------------------------------------------------------------------------------------------
 
@@ -335,7 +316,11 @@ class Simulation:
         return which.particle_of[index]
 
     def pin(self, body: str | int, vertices: Any, path: PinPath | Sequence[Sequence[Any]] | None = None) -> None:
-        """Hold vertices where they are now, or lead them along a path of keys ``(time [s], offset [m])``."""
+        """Hold vertices where they are now, or lead them along a path.
+
+        Keys are ``(time [s], offset [m])`` and count from now; the times of a `PinPath` are those of the simulation.
+        """
+        self._look_before_change()
         particles = self._vertex(body, vertices)
         lead = (
             path
@@ -347,6 +332,7 @@ class Simulation:
 
     def unpin(self, body: str | int, vertices: Any) -> None:
         """Let pinned vertices go."""
+        self._look_before_change()
         self.pins.remove(self._vertex(body, vertices), self.state)
         self.forget_programs()
 
@@ -382,7 +368,9 @@ class Simulation:
             self.notes.append(
                 f"The pull of {stiffness:g} N/m was weakened to {stiffness * scale:.3g} N/m, which the step allows."
             )
-        self.pulls.set(slot, particle, as_vector(target, "pull.target"), stiffness * scale, damping * scale)
+        self.pulls.set(
+            slot, particle, as_bounded(target, FARTHEST, "pull.target", "m"), stiffness * scale, damping * scale
+        )
         return slot
 
     def move_pull(self, handle: int, target: Sequence[float]) -> None:
@@ -390,7 +378,9 @@ class Simulation:
         pull = self.pulls.get(handle)
         if pull.particle < 0:
             raise InputError(f"pull {handle} is not active", "pull", "Start it with pull()")
-        self.pulls.set(handle, pull.particle, as_vector(target, "pull.target"), pull.stiffness, pull.damping)
+        self.pulls.set(
+            handle, pull.particle, as_bounded(target, FARTHEST, "pull.target", "m"), pull.stiffness, pull.damping
+        )
 
     def release(self, handle: int) -> None:
         """End a pull."""
@@ -400,11 +390,12 @@ class Simulation:
         self, body: str | int, positions: np.ndarray | None = None, velocities: np.ndarray | None = None
     ) -> None:
         """Set a body's positions [m] or velocities [m/s] (n, 3), in the order of its mesh."""
+        self._look_before_change()
         which = self.body(body)
         for name, values, array in (("positions", positions, self.state.x), ("velocities", velocities, self.state.v)):
             if values is None:
                 continue
-            values = np.asarray(values, np.float32)
+            values = _as_rows(values, f"body '{which.name}'.{name}")
             if values.shape != (len(which.rank), 3) or not np.isfinite(values).all():
                 raise InputError(
                     f"the {name} have the shape {values.shape} or are not finite",
@@ -415,8 +406,7 @@ class Simulation:
             all_values[which.particle_of] = values
             array.assign(all_values)
         for solver in self.solvers:
-            solver.reset(self.state)
-        self._unchecked = False
+            solver.reset(self.state, which.particles)
 
     def forget_programs(self) -> None:
         """Record the frame again before it runs next: what takes part in it has changed."""
@@ -429,3 +419,10 @@ class Simulation:
         for solver in self.solvers:
             arrays |= {f"{solver.name}.{k}": a for k, a in solver.scratch().items()}
         return arrays
+
+
+def _as_rows(values: Any, where: str) -> np.ndarray:
+    try:
+        return np.asarray(values, np.float32)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the values are not numbers ({error})", where, "Give rows of three numbers") from error

@@ -146,3 +146,26 @@ def test_blow_up_with_pins_pulls_and_floor(device):
     assert bits(sim) == good
     assert error.value.details["substep"] in (1, 2)
     assert error.value.details.get("stretch", 99.0) > 20
+
+
+def test_frames_that_were_not_checked_are_looked_at_before_a_change():
+    """A pin set after a blow-up in unchecked frames must not hide it."""
+    sim = make_sim(shapes.ball(0.3, 3), Material(young=1e6), frame_dt=0.02, substeps=1)
+    sim.set_state("body", shapes.ball(0.3, 3).vertices * 1.05)
+    sim.frame(60, check=False)
+    with pytest.raises(BlowUpError) as caught:
+        sim.pin("body", [0])
+    assert caught.value.details["body"] == "body"
+    assert np.isfinite(sim.positions()).all()
+
+
+def test_a_lost_particle_is_reported_with_its_elements():
+    sim = make_sim(shapes.ball(0.3, 3), Material(young=1e5), frame_dt=0.01, substeps=20)
+    velocities = sim.velocities()
+    velocities[7] = (5e4, 5e4, 9.9e4)
+    sim.set_state("body", velocities=velocities)
+    with pytest.raises(BlowUpError) as caught:
+        sim.frame(3)
+    details = caught.value.details
+    assert {"vertex", "spring", "stretch", "tet", "volume_ratio"} <= details.keys()
+    assert "rest volume" in str(caught.value)

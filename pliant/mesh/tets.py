@@ -61,6 +61,7 @@ class TetMesh:
         arrays.check_indices(self.tets, len(self.vertices), "tet", where)
         volumes, flatness = self._check_volumes(where)
         arrays.check_used(self.tets, len(self.vertices), "tet", where)
+        self._check_twice(where)
         overlaps = self._check_faces(where)
 
         notes = []
@@ -112,6 +113,18 @@ class TetMesh:
                 "Call oriented() on the mesh to turn them",
             )
         return volumes, flatness
+
+    def _check_twice(self, where: str) -> None:
+        """Raise when a tet is given twice."""
+        corners = np.sort(self.tets, axis=1)
+        order = np.lexsort(corners.T[::-1])
+        again = (corners[order[1:]] == corners[order[:-1]]).all(axis=1)
+        if again.any():
+            k = int(np.argmax(again))
+            first, second = sorted((int(order[k]), int(order[k + 1])))
+            raise InputError(
+                f"tet {second} {self.tets[second].tolist()} has the corners of tet {first}", where, "Remove one of them"
+            )
 
     def _check_faces(self, where: str) -> int:
         """Raise when three tets share a face; return how many pairs share one from the same side."""

@@ -72,8 +72,8 @@ class Solver(Protocol):
         """Whether `fused` would do anything with the present settings."""
         ...
 
-    def reset(self, state: State) -> None:
-        """Forget what was remembered of earlier steps; the state was set from outside."""
+    def reset(self, state: State, particles: tuple[int, int]) -> None:
+        """Forget what was remembered of earlier steps of a run of particles; their state was set from outside."""
         ...
 
     def scratch(self) -> dict[str, wp.array]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from bodies import bits, build, make_scene, make_sim
 
-from pliant import InputError, Material, shapes
+from pliant import InputError, Material, Scene, shapes
 
 SOFT = Material(young=2e4, poisson=0.4, damping=0.004)
 INTEGRATORS = ["symplectic", "verlet", "euler", "midpoint", "rk4", "implicit"]
@@ -134,3 +134,33 @@ def test_bad_hands_are_refused(action, words):
     with pytest.raises(InputError, match=words):
         action(sim)
     assert bits(sim) == before
+
+
+def test_setting_one_body_leaves_the_others_alone(device):
+    """Bit for bit: a body whose neighbour is set to what it already is goes on as if nothing had happened."""
+    ends = []
+    for touch in (False, True):
+        scene = Scene(frame_dt=0.01, substeps=10)
+        scene.add_body(shapes.ball(0.3, 3), name="a", position=(100.0, 0.0, 0.0), velocity=(0.3, 1.0, 0.0))
+        scene.add_body(shapes.ball(0.3, 3), name="b")
+        scene.configure("mass_spring", integrator="verlet")
+        sim = scene.build(device)
+        sim.frame(5)
+        if touch:
+            sim.set_state("b", velocities=sim.velocities("b"))
+        sim.frame(20)
+        ends.append(sim.positions("a"))
+    np.testing.assert_array_equal(*ends)
+
+
+def test_the_keys_of_a_path_given_in_flight_count_from_then(device):
+    scene = Scene(gravity=(0, 0, 0), frame_dt=0.01, substeps=10)
+    scene.add_body(shapes.ball(0.3, 3), name="a")
+    sim = scene.build(device)
+    sim.frame(50)
+    start = sim.positions("a")[0]
+    sim.pin("a", [0], path=[(0.0, (0, 0, 0)), (0.5, (0.05, 0, 0))])
+    sim.frame(1)
+    assert np.abs(sim.positions("a")[0] - start).max() < 0.002
+    sim.frame(59)
+    np.testing.assert_allclose(sim.positions("a")[0] - start, [0.05, 0, 0], atol=1e-6)

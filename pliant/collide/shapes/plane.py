@@ -9,7 +9,7 @@ import numpy as np
 from pliant.errors import InputError
 from pliant.physics.contact import PlaneData
 from pliant.settings import Described, setting
-from pliant.vectors import as_vector
+from pliant.vectors import FARTHEST, FASTEST, as_bounded, as_vector
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Plane:
     name: str = "plane"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "point", as_vector(self.point, f"collider '{self.name}'.point"))
+        object.__setattr__(self, "point", as_bounded(self.point, FARTHEST, f"collider '{self.name}'.point", "m"))
         normal = np.array(as_vector(self.normal, f"collider '{self.name}'.normal"))
         length = float(np.linalg.norm(normal))
         if length < 1e-12:
@@ -46,7 +46,7 @@ class Plane:
                 "the normal has no length", f"collider '{self.name}'.normal", "Give a direction such as [0, 1, 0]"
             )
         object.__setattr__(self, "normal", tuple((normal / length).tolist()))
-        velocity = np.array(as_vector(self.velocity, f"collider '{self.name}'.velocity"))
+        velocity = np.array(as_bounded(self.velocity, FASTEST, f"collider '{self.name}'.velocity", "m/s"))
         if abs(float(velocity @ normal) / length) > 1e-9 * (1.0 + float(np.linalg.norm(velocity))):
             raise InputError(
                 f"the velocity {velocity.tolist()} is not along the plane",

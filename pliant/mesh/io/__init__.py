@@ -46,6 +46,8 @@ def read_tets(path: str | os.PathLike, path2: str | os.PathLike | None = None, *
 
 def write_tets(mesh: TetMesh, path: str | os.PathLike) -> tuple[Path, Path]:
     """Write a tet mesh as the two files that ``path`` names one of; returns both names."""
+    if not isinstance(mesh, TetMesh):
+        raise InputError(f"{type(mesh).__name__} is no TetMesh", "write_tets", "These formats hold tets only")
     if _suffix(path) in TETGEN_SUFFIXES:
         paths = tetgen.pair_paths(path)
         tetgen.write_tetgen(mesh, *paths)

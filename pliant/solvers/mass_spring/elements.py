@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.materials import spring_constants
+from pliant.materials import RawConstants, spring_constants
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.model.model import Elements
@@ -45,6 +45,7 @@ def mass_spring_elements(spec: BodySpec) -> Elements:
         corners = mesh.triangles
     if spec.raw is not None:
         stiffness = np.full(len(edges), spec.raw.spring)
+        notes += _unused_constants(spec.raw, isinstance(mesh, SurfaceMesh))
     total = float(element_mass.sum())
     if spec.raw is not None and spec.raw.mass is not None:
         element_mass, total = element_mass * (spec.raw.mass / total), spec.raw.mass
@@ -63,6 +64,18 @@ def mass_spring_elements(spec: BodySpec) -> Elements:
                 f"{spec.largest_inverse_mass:g} 1/kg; the largest was {largest:.4g} 1/kg."
             )
     return Elements(Springs.build(mesh.vertices, edges, stiffness), triangles, tets, mass, notes)
+
+
+def _unused_constants(raw: RawConstants, sheet: bool) -> list[str]:
+    """What is said of raw constants that have no effect."""
+    notes = []
+    if raw.spring == 0 and raw.spring_damping > 0:
+        notes.append("springs of constant 0 are not damped: spring_damping has no effect.")
+    if sheet and (raw.volume > 0 or raw.volume_damping > 0):
+        notes.append("a sheet with raw constants is springs only: volume and volume_damping have no effect.")
+    elif raw.volume == 0 and raw.volume_damping > 0:
+        notes.append("volumes of constant 0 are damped in the form 'corner' only.")
+    return notes
 
 
 def _edge_areas(mesh: SurfaceMesh, triangles: Triangles, edges: np.ndarray) -> np.ndarray:

@@ -264,8 +264,8 @@ class MassSpring:
             )
             source, target = target, source
         if passes % 2:
-            copy(state.x_next, self.x_limited)
-            copy(state.v_next, self.v_limited)
+            copy(state.x_next, self.x_limited, self.first, self.count)
+            copy(state.v_next, self.v_limited, self.first, self.count)
 
     def resolve(self, state: State, contacts: Contacts, dt: float) -> None:
         self._each(
@@ -299,15 +299,17 @@ class MassSpring:
             source, target = target, source
         if substeps % 2:
             for here, there in zip(self._now(state), self._next(state), strict=True):
-                copy(here, there)
+                copy(here, there, self.first, self.count)
         return True
 
     # ---- around the step ----------------------------------------------------------------------------------------
 
-    def reset(self, state: State) -> None:
-        self.carry.zero_()
-        self.v_carry.zero_()
-        self._prime(state)
+    def reset(self, state: State, particles: tuple[int, int]) -> None:
+        # an acceleration of zero tells Verlet that there is no step before this one
+        for array in (self.carry, self.v_carry, self.a):
+            values = array.numpy()
+            values[slice(*particles)] = 0.0
+            array.assign(values)
 
     def _prime(self, state: State) -> None:
         """Verlet corrects its velocity with the acceleration before: start from the present one."""
