@@ -14,6 +14,7 @@ from pliant.settings import check_value, field_schema, setting
 from pliant.vectors import as_vector
 
 LARGEST_WHOLE = 2**63
+LONGEST_NAME = 100
 
 
 class Source:
@@ -28,6 +29,10 @@ class Source:
         key = spell(path)
         where = f"{self.path}:{self._lines.line(path)}"
         return InputError(what, f"{where}: {key}" if key else where, remedy)
+
+    def names(self, error: InputError) -> bool:
+        """Whether an error says a place in this file already."""
+        return error.where.startswith(f"{self.path}:")
 
 
 def spell(path: KeyPath) -> str:
@@ -48,7 +53,11 @@ def suggest(word: str, known: Iterable[str], intro: str) -> str:
 
 def shown(value: Any) -> str:
     """A value as it may stand in a message: in full if it is short."""
-    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    return shorten(str(value).lower() if isinstance(value, bool) else repr(value))
+
+
+def shorten(text: str) -> str:
+    """A text in full if it is short, otherwise its beginning."""
     return text if len(text) <= 80 else text[:77] + "..."
 
 
@@ -83,6 +92,26 @@ def scalar(kind: str, default: Any, meaning: str, **limits: Any) -> Setting:
     field = setting(default, meaning, **limits)
     field.type = kind
     return Setting(field)
+
+
+@dataclasses.dataclass(frozen=True)
+class Name(Setting):
+    """A text that messages and files can carry: of bounded length, in one line."""
+
+    def check(self, value: Any, source: Source, path: KeyPath) -> Any:
+        text = super().check(value, source, path)
+        if len(text) > LONGEST_NAME:
+            what = f"{shown(text)} has {len(text):,} characters"
+            raise source.error(path, what, f"Give a name of at most {LONGEST_NAME}")
+        return text
+
+    def schema(self) -> dict[str, Any]:
+        return {**super().schema(), "maxLength": LONGEST_NAME}
+
+
+def name(meaning: str) -> Name:
+    """A `Name` that is empty if not given."""
+    return Name(scalar("str", "", meaning).field)
 
 
 def settings_of(cls: type) -> dict[str, Kind]:

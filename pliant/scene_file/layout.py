@@ -12,12 +12,15 @@ from pliant.mesh import shapes
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.scene import SceneSettings
-from pliant.scene_file.form import Either, Kind, ListOf, Table, Variant, Vector, scalar, settings_of
+from pliant.scene_file.form import Either, Kind, ListOf, Table, Variant, Vector, name, scalar, settings_of
 from pliant.settings import Described, setting
 from pliant.solvers import solver_classes
+from pliant.vectors import FARTHEST
 
 VERSION = 1
 MOST_COPIES = 100_000
+# Texts that the shape functions take.
+SHAPE_WORDS = {"split": ("how each cell is cut into tets", ("six", "five"))}
 SCHEMA_ID = "urn:pliant:scene:1"
 
 
@@ -45,17 +48,18 @@ def _shape_table(function: Any) -> Table:
     parameters = inspect.signature(function).parameters
     several = max((len(p.default) for p in parameters.values() if isinstance(p.default, tuple)), default=1)
     keys: dict[str, Kind] = {}
-    for name, parameter in parameters.items():
+    for key, parameter in parameters.items():
         default = parameter.default
         if parameter.annotation == "str":
-            keys[name] = scalar("str", default, f"see the documentation of shapes.{function.__name__}")
+            meaning, choices = SHAPE_WORDS[key]
+            keys[key] = scalar("str", default, meaning, choices=choices)
             continue
         whole = isinstance(default, int) or "int" in str(parameter.annotation)
         one = scalar("int", None, "number of cells", low=1) if whole else scalar("float", None, "length [m]", above=0.0)
-        keys[name] = one
+        keys[key] = one
         if parameter.annotation == "Any":
             each = ListOf(one, f"{one.field.metadata['meaning']} along each axis", several, several)
-            keys[name] = Either(each, list, one)
+            keys[key] = Either(each, list, one)
     return Table(keys, (inspect.getdoc(function) or "").splitlines()[0])
 
 
@@ -85,7 +89,9 @@ def scene_table() -> Table:
         {
             "count": ListOf(scalar("int", 1, "copies", low=1, high=MOST_COPIES), "copies along x, y and z", 3, 3),
             "spacing": Vector("distance of neighbours along x, y and z [m]"),
-            "jitter": scalar("float", 0.0, "largest random displacement along each axis", unit="m", low=0.0),
+            "jitter": scalar(
+                "float", 0.0, "largest random displacement along each axis", unit="m", low=0.0, high=FARTHEST
+            ),
             "seed": scalar("int", 0, "what the random displacements follow from", low=0),
         },
         "a grid of the same body",
@@ -94,7 +100,7 @@ def scene_table() -> Table:
     shape = Variant("kind", {n: _shape_table(f) for n, f in shape_functions().items()}, "a body made by formula")
     body = Table(
         {
-            "name": scalar("str", "", "must be new; numbered if not given"),
+            "name": name("must be new; numbered if not given"),
             "shape": shape,
             "file": scalar("str", "", "a tet mesh (.node, .ele, .vert, .tet, .txt), seen from the scene file"),
             "file2": scalar("str", "", "the other file of the mesh, where its name does not follow from the first"),
@@ -119,7 +125,7 @@ def scene_table() -> Table:
     )
     plane = Table(
         {
-            "name": scalar("str", "", "for messages"),
+            "name": name("for messages"),
             "point": Vector("any point of the plane [m]"),
             "normal": Vector("direction out of the solid"),
             "velocity": Vector("of the surface, along itself, as of a conveyor belt [m/s]"),
@@ -139,8 +145,8 @@ def scene_table() -> Table:
     )
     return Table(
         {
-            "version": scalar("int", VERSION, "version of the format", low=VERSION, high=VERSION),
-            "name": scalar("str", "", "for messages and files; that of the file if not given"),
+            "version": scalar("int", VERSION, "version of the format", choices=(VERSION,)),
+            "name": name("for messages and files; that of the file if not given"),
             "description": scalar("str", "", "what the scene shows"),
             "scene": Table(
                 {
@@ -155,7 +161,7 @@ def scene_table() -> Table:
                 "settings of each method",
             ),
             "material": ListOf(
-                Table({"name": scalar("str", "", "its name"), "base": base, **material}, "a material", ("name",)),
+                Table({"name": name("its name"), "base": base, **material}, "a material", ("name",)),
                 "materials by name",
             ),
             "body": ListOf(body, "the bodies"),

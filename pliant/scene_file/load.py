@@ -25,7 +25,7 @@ from pliant.mesh.tets import TetMesh
 from pliant.pins import PinPath
 from pliant.render.camera import Camera
 from pliant.scene import MOST_SUBSTEPS, Scene, SceneSettings
-from pliant.scene_file.form import Source, check_whole_numbers, suggest
+from pliant.scene_file.form import LONGEST_NAME, Source, check_whole_numbers, shorten, shown, suggest
 from pliant.scene_file.layout import MOST_COPIES, VERSION, FilmSettings, scene_table, shape_functions
 from pliant.scene_file.lines import KeyLines, KeyPath
 from pliant.settings import check_value, describe_range, field_kind
@@ -34,6 +34,9 @@ from pliant.vectors import as_count, as_positive
 
 SHIPPED = Path(__file__).parent.parent / "scenes"
 LARGEST_FILE = 64 << 20
+MOST_FRAMES = 100_000_000
+# Bytes of a name that files begin with: systems take 255 for the whole.
+LONGEST_FILE_NAME = 200
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,15 +95,23 @@ def shipped_scenes() -> dict[str, Path]:
 def find_scene(text: str | os.PathLike) -> Path:
     """The file of a path or of the name of a shipped scene."""
     path = Path(text)
-    if path.is_file():
+    if _is_file(path):
         return path
     shipped = shipped_scenes()
     if str(text) in shipped:
         return shipped[str(text)]
-    if path.is_dir():
+    if os.path.isdir(path):
         raise InputError("this is a folder", str(text), "Give the path of a scene file (.toml)")
     near = suggest(path.stem, shipped, "Give the path of a scene file, or one of the scenes that ship")
-    raise InputError("there is no such scene file", str(text), near)
+    raise InputError("there is no such scene file", shorten(str(text)), near)
+
+
+def _is_file(path: Path) -> bool:
+    """Whether a file is there; no name is too long or too odd to ask."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def load_scene(path: str | os.PathLike, overrides: Overrides | None = None) -> LoadedScene:
@@ -142,13 +153,16 @@ def _parse(path: Path) -> tuple[dict[str, Any], Source]:
         found = re.search(r" \(at line (\d+), column (\d+)\)$", str(error))
         lines = text.splitlines() or [""]
         line = int(found[1]) if found else len(lines)
-        shown = lines[min(line, len(lines)) - 1].strip()[:80]
+        wrong = lines[min(line, len(lines)) - 1].strip()[:80]
         message = re.sub(r" \(at .*\)$", "", str(error))
         raise InputError(
-            f"not valid TOML: {message}, in {shown!r}",
+            f"not valid TOML: {message}, in {wrong!r}",
             f"{path}:{line}" + (f":{found[2]}" if found else ""),
             "Correct the line; texts stand in quotes, lists in [ ], tables in { }, and each key only once",
         ) from error
+    except ValueError as error:
+        # Python reads no whole number of more than some thousand digits
+        raise InputError("a number has thousands of digits", str(path), "Give at most 18 digits") from error
     except RecursionError as error:
         raise InputError("lists or tables are nested too deeply", str(path), "Use fewer levels") from error
 
@@ -161,7 +175,7 @@ def _check_version(document: dict[str, Any], source: Source) -> None:
         newer = isinstance(version, int) and version > VERSION
         raise source.error(
             ("version",),
-            f"version {version!r} is not known",
+            f"version {shown(version)} is not known",
             f"This program reads version {VERSION}: " + ("update Pliant" if newer else f"write version = {VERSION}"),
         )
 
@@ -217,6 +231,8 @@ class _Builder:
         try:
             yield
         except InputError as error:
+            if self.source.names(error):
+                raise
             # "body 'ball'.color", "collider 'floor'.normal", "ball(radius)" end with the key
             found = re.search(r"(?:\.|\()(\w+)\)?$", error.where)
             value = self._value(path)
@@ -236,10 +252,18 @@ class _Builder:
             raise self.source.error(
                 ("name",), f"{name!r} cannot be part of a file name", "Use letters, digits, blanks, '_', '-' and '.'"
             )
+        if len(name) > LONGEST_NAME or len(os.fsencode(name)) > LONGEST_FILE_NAME:
+            raise self.source.error(
+                ("name",),
+                f"{shorten(name)!r} is too long for a file name",
+                f"Give a name of at most {LONGEST_NAME} characters",
+            )
 
     def _add_material(self, path: KeyPath) -> None:
         table = dict(self._value(path))
         name = table.pop("name")
+        if not name:
+            raise self.source.error((*path, "name"), "the name is empty", "Give every material a name of its own")
         if name in self.materials:
             raise self.source.error(
                 (*path, "name"), f"a material '{name}' is there already", "Give every material a name of its own"
@@ -273,7 +297,7 @@ class _Builder:
             table["raw"] = RawConstants(**table["raw"])
         if self.overrides.method is not None:
             table["method"] = self._method()
-        name = table.pop("name", None) or f"body{len(self.scene.bodies)}"
+        name = table.pop("name", None) or self._free_name()
         position = np.array(table.pop("position", (0.0, 0.0, 0.0)))
         offsets = self._offsets(copies, (*path, "copies"))
         for n, offset in enumerate(offsets):
@@ -285,6 +309,12 @@ class _Builder:
             for k in range(len(pins)):
                 self._pin(label, offset, (*path, "pins", k))
 
+    def _free_name(self) -> str:
+        """The next number that no body has, here or further down in the file."""
+        taken = {b.name for b in self.scene.bodies} | {table.get("name") for table in self.data["body"]}
+        numbers = itertools.count(len(self.scene.bodies))
+        return next(name for name in map("body{}".format, numbers) if name not in taken)
+
     def _mesh(self, table: dict[str, Any], path: KeyPath) -> TetMesh | SurfaceMesh:
         if "shape" in table:
             values = dict(table["shape"])
@@ -295,9 +325,9 @@ class _Builder:
         else:
             files = [self.path.parent / table[key] for key in ("file", "file2") if key in table]
             for key, file in zip(("file", "file2"), files, strict=False):
-                if not file.is_file():
+                if not _is_file(file):
                     raise self.source.error(
-                        (*path, key), f"there is no file {str(file)!r}", "Give a path as seen from the scene file"
+                        (*path, key), f"there is no file {shorten(str(file))!r}", "Give a path as seen from the scene file"
                     )
             with self._at((*path, "file")):
                 mesh = read_tets(*files)
@@ -318,7 +348,8 @@ class _Builder:
         cells = np.array(list(itertools.product(*(range(n) for n in copies["count"]))), float)
         jitter = float(copies.get("jitter", 0.0))
         random = np.random.default_rng(copies.get("seed", 0)).uniform(-jitter, jitter, cells.shape)
-        return cells * np.array(copies["spacing"]) + random
+        with np.errstate(over="ignore"):  # the scene refuses positions that are not finite
+            return cells * np.array(copies["spacing"]) + random
 
     def _pin(self, body: str, offset: np.ndarray, path: KeyPath) -> None:
         table = self._value(path)
@@ -378,6 +409,8 @@ class _Builder:
                 raise self.source.error(
                     ("camera",), f"the key {key!r} is missing in {table}", "Give 'position' and 'target'"
                 )
+        if "up" in table and not any(table["up"]):
+            raise self.source.error(("camera", "up"), "the direction is zero", "Give one such as [0, 1, 0]")
         with self._at(("camera",)):
             return Camera(**table), None
 
@@ -401,9 +434,14 @@ def _timing(overrides: Overrides, frames: int, substeps: int | None, frame_dt: f
     if overrides.substeps is not None and overrides.dt is not None:
         raise InputError("both --substeps and --dt are given", "--dt", "Give one of them")
     if overrides.frames is not None:
-        frames = as_count(overrides.frames, "--frames", 1, 100_000_000)
+        frames = as_count(overrides.frames, "--frames", 1, MOST_FRAMES)
     if overrides.seconds is not None:
-        frames = max(1, round(as_positive(overrides.seconds, "--seconds", "s") / frame_dt))
+        count = as_positive(overrides.seconds, "--seconds", "s") / frame_dt
+        if count > MOST_FRAMES:
+            raise InputError(
+                f"{overrides.seconds:g} s are {count:g} frames", "--seconds", f"Give at most {MOST_FRAMES * frame_dt:g}"
+            )
+        frames = max(1, round(count))
     if overrides.substeps is not None:
         substeps = as_count(overrides.substeps, "--substeps", 1, MOST_SUBSTEPS)
     if overrides.dt is not None:
@@ -412,11 +450,11 @@ def _timing(overrides: Overrides, frames: int, substeps: int | None, frame_dt: f
             raise InputError(
                 f"a step of {dt:g} s is longer than a frame of {frame_dt:g} s", "--dt", f"Give at most {frame_dt:g}"
             )
-        substeps = math.ceil(frame_dt / dt - 1e-6)
-        if substeps > MOST_SUBSTEPS:
+        if frame_dt / MOST_SUBSTEPS > dt * (1.0 + 1e-9):
             raise InputError(
-                f"a step of {dt:g} s makes {substeps:,} substeps", "--dt", f"Give at least {frame_dt / MOST_SUBSTEPS:g}"
+                f"a step of {dt:g} s makes more than {MOST_SUBSTEPS:,} substeps", "--dt", f"Give at least {frame_dt / MOST_SUBSTEPS:g}"
             )
+        substeps = math.ceil(frame_dt / dt - 1e-6)
     return frames, substeps
 
 
@@ -451,4 +489,7 @@ def _parse_value(field: dataclasses.Field, text: str, where: str) -> Any:
             value = int(text) if kind is int else float(text)
         except ValueError:
             raise InputError(f"{text!r} is not a number", where, f"Give {describe_range(field)}") from None
-    return check_value(field, value, where)
+    try:
+        return check_value(field, value, where)
+    except OverflowError:
+        raise InputError(f"{shorten(text)} is too large", where, f"Give {describe_range(field)}") from None
