@@ -322,8 +322,10 @@ class Simulation:
         """
         self._look_before_change()
         particles = self._vertex(body, vertices)
-        lead: PinPath | None = path if isinstance(path, PinPath) else None
-        if path is not None and lead is None:
+        lead: PinPath | None = None
+        if isinstance(path, PinPath):
+            lead = path
+        elif path is not None:
             lead = PinPath.make(path, f"pin of body '{self.body(body).name}'").later(self.time)
         self.pins.add(particles, self.state.x.numpy()[particles], lead, self.state)
         self.forget_programs()
