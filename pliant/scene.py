@@ -10,20 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from pliant.assembly import BodyEntry, assemble
 from pliant.collide.pipeline import Pipeline
 from pliant.collide.shapes.plane import Plane, PlaneSurface
 from pliant.errors import InputError
 from pliant.launch import pick_device
 from pliant.materials import Material, RawConstants, as_material
-from pliant.mesh.order import bisect_order
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
-from pliant.model.model import Body, Elements, Model
-from pliant.model.particles import Particles
-from pliant.model.springs import Springs
 from pliant.model.state import State
-from pliant.model.tets import Tets
-from pliant.model.triangles import Triangles
 from pliant.pins import PinPath
 from pliant.settings import Described, setting
 from pliant.simulation import SAFETY, Simulation
@@ -31,8 +26,6 @@ from pliant.solvers import solver_class
 from pliant.solvers.protocol import BodySpec, World
 from pliant.vectors import FARTHEST, FASTEST, as_bounded, as_positive, as_vector
 
-# Particles in a spatial block: what a CUDA block owns, and the grain of the order in memory.
-BLOCK = 64
 MOST_SUBSTEPS = 100_000
 COLORS = (
     (0.85, 0.34, 0.24),
@@ -57,19 +50,6 @@ class SceneSettings(Described):
     )
 
 
-@dataclasses.dataclass
-class _BodyEntry:
-    mesh: TetMesh | SurfaceMesh
-    spec: BodySpec
-    method: str
-    name: str
-    velocity: np.ndarray
-    angular_velocity: np.ndarray
-    color: tuple[float, float, float]
-    notes: list[str]
-    pins: list[tuple[np.ndarray, PinPath | None]] = dataclasses.field(default_factory=list)
-
-
 class Scene:
     """Bodies and what surrounds them.
 
@@ -87,7 +67,7 @@ class Scene:
             if key not in known:
                 raise InputError(f"no setting {key!r}", "scene", f"The settings are: {', '.join(sorted(known))}")
         self.settings = SceneSettings(**settings)
-        self.bodies: list[_BodyEntry] = []
+        self.bodies: list[BodyEntry] = []
         self.colliders: list[Plane] = []
         self.solver_settings: dict[str, dict[str, Any]] = {}
 
@@ -145,7 +125,7 @@ class Scene:
         if min(shade) < 0 or max(shade) > 1:
             raise InputError(f"{list(shade)} is not a colour", f"{where}.color", "Give red, green and blue from 0 to 1")
         spec = BodySpec(mesh, as_material(material, f"{where}.material"), raw, mass_distribution, largest_inverse_mass)
-        entry = _BodyEntry(
+        entry = BodyEntry(
             mesh,
             spec,
             method,
@@ -231,7 +211,7 @@ class Scene:
         device = pick_device(device)
         # bodies of one method stand together, so that each solver owns one run of particles
         entries = sorted(self.bodies, key=lambda b: b.method)
-        model = _assemble(entries)
+        model = assemble(entries)
         model.check()
         state = State(model.particles.rest, model.particles.velocity, model.particles.mass, device)
         pipeline = Pipeline(self.colliders, state.count, device)
@@ -325,79 +305,3 @@ def _chosen_vertices(chosen: np.ndarray, count: int, where: str) -> np.ndarray:
 def _note(sim: Simulation, text: str) -> None:
     sim.notes.append(text)
     warnings.warn(text, stacklevel=4)
-
-
-def _assemble(entries: list[_BodyEntry]) -> Model:
-    """All bodies' particles and elements in one set of arrays, ordered for memory locality."""
-    parts: list[tuple[_BodyEntry, np.ndarray, np.ndarray, Elements, np.ndarray]] = []
-    for entry in entries:
-        order, starts = _spatial_order(entry.mesh)
-        rank = np.empty(len(order), np.int64)
-        rank[order] = np.arange(len(order))
-        mesh = _reordered(entry.mesh, order, rank)
-        elements = solver_class(entry.method).elements(dataclasses.replace(entry.spec, mesh=mesh))
-        surface = mesh.surface() if isinstance(mesh, TetMesh) else mesh.triangles
-        parts.append((entry, rank, starts, elements, surface))
-    sizes = [len(p[1]) for p in parts]
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).tolist()
-    groups = []
-    for entry, rank, _, elements, _ in parts:
-        inverse = np.argsort(rank)
-        x = entry.mesh.vertices[inverse]
-        mass = elements.mass
-        centre = np.average(x, axis=0, weights=mass)
-        v = entry.velocity + np.cross(entry.angular_velocity, x - centre)
-        groups.append(Particles(x, v, mass, np.zeros(len(mass), np.int32)))
-    counts = {
-        kind: np.concatenate([[0], np.cumsum([getattr(p[3], kind).count for p in parts])]).tolist()
-        for kind in ("springs", "triangles", "tets")
-    }
-    bodies = []
-    for b, (entry, rank, starts, elements, surface) in enumerate(parts):
-        stiffness = elements.springs.stiffness
-        bodies.append(
-            Body(
-                name=entry.name,
-                method=entry.method,
-                material=entry.spec.material,
-                raw=entry.spec.raw,
-                color=entry.color,
-                particles=(offsets[b], offsets[b + 1]),
-                springs=(counts["springs"][b], counts["springs"][b + 1]),
-                triangles=(counts["triangles"][b], counts["triangles"][b + 1]),
-                tets=(counts["tets"][b], counts["tets"][b + 1]),
-                rank=rank,
-                blocks=starts + offsets[b],
-                surface=surface + offsets[b],
-                options={"typical_stiffness": float(np.median(stiffness)) if len(stiffness) else 0.0},
-            )
-        )
-    return Model(
-        bodies,
-        Particles.concat(groups),
-        Springs.concat([p[3].springs for p in parts], offsets[:-1]),
-        Triangles.concat([p[3].triangles for p in parts], offsets[:-1]),
-        Tets.concat([p[3].tets for p in parts], offsets[:-1]),
-        [f"Body '{p[0].name}': {note}" for p in parts for note in [*p[0].notes, *p[3].notes]],
-    )
-
-
-def _spatial_order(mesh: TetMesh | SurfaceMesh) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices by spatial block and, within a block, by the number of elements around them."""
-    order, starts = bisect_order(mesh.vertices, BLOCK)
-    elements = mesh.tets if isinstance(mesh, TetMesh) else mesh.triangles
-    valence = np.bincount(elements.reshape(-1), minlength=len(order))
-    block = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    within = np.lexsort((np.arange(len(order)), -valence[order], block))
-    return order[within], starts
-
-
-def _reordered(mesh: TetMesh | SurfaceMesh, order: np.ndarray, rank: np.ndarray) -> TetMesh | SurfaceMesh:
-    """The mesh with its vertices in the new order, and its elements sorted by their first vertex."""
-    if isinstance(mesh, TetMesh):
-        tets = rank[mesh.tets]
-        tets = tets[np.argsort(tets.min(axis=1), kind="stable")]
-        return TetMesh(mesh.vertices[order], tets, mesh.name)
-    triangles = rank[mesh.triangles]
-    triangles = triangles[np.argsort(triangles.min(axis=1), kind="stable")]
-    return SurfaceMesh(mesh.vertices[order], triangles, mesh.name)

@@ -11,7 +11,7 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "bench", help="run a benchmark", description="Run a benchmark; print a table and, if asked, the same as JSON."
     )
-    parser.add_argument("name", metavar="NAME", help="such as 'springs' or 'sources'")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="which one; without it, all are listed")
     parser.add_argument("--device", default="auto", help="cpu, cuda:0 or auto (the default)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
     parser.add_argument("--quick", action="store_true", help="smaller cases, to see that it works")
@@ -21,4 +21,9 @@ def add_parser(commands: Any) -> None:
 def action(args: argparse.Namespace) -> int:
     import pliant.bench
 
+    if args.name is None:
+        width = max(map(len, pliant.bench.BENCHES))
+        for name, meaning in pliant.bench.BENCHES.items():
+            print(f"{name:<{width}}  {meaning}")
+        return 0
     return int(pliant.bench.main(args) or 0)

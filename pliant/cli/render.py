@@ -16,7 +16,7 @@ def add_parser(commands: Any) -> None:
         "recording", type=Path, metavar="RECORDING", help="a .plf file, or the .plf.part of a killed run"
     )
     parser.add_argument("--film", type=Path, metavar="FILE", help=".mp4, .webp or .gif (default: beside the recording)")
-    parser.add_argument("--picture", type=Path, metavar="FILE", help="contact sheet, .png")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="also write a contact sheet, .png")
     parser.add_argument("--size", type=int, nargs=2, metavar=("WIDTH", "HEIGHT"), help="of the picture [pixels]")
     parser.add_argument("--fps", type=float, help="pictures per second")
     parser.add_argument("--samples", type=int, help="rays along each side of a pixel that an edge crosses")

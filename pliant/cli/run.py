@@ -35,7 +35,11 @@ def add_parser(commands: Any) -> None:
     film.add_argument("--no-film", action="store_true", help="draw no film and no contact sheet")
     parser.add_argument("--sequence", metavar="KIND", help="also write every frame as a file: ply or obj")
     parser.add_argument(
-        "--checkpoint-every", type=int, default=60, metavar="N", help="frames between checkpoints (60); 0 for none"
+        "--checkpoint-every",
+        type=int,
+        default=60,
+        metavar="N",
+        help="frames between checkpoints (60); 0 for one at the end only",
     )
     parser.add_argument(
         "--resume", nargs="?", const=HERE, metavar="FILE", help="go on from the last checkpoint, or from this file"

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 
 def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "scenes",
-        help="list the scenes that ship with Pliant, print one, or write the schema of scene files",
+        help="list the scenes that ship with Pliant, print one, or the schema of scene files",
         description="Without arguments: the names and descriptions of the scenes that 'pliant run NAME' runs.",
     )
     parser.add_argument("name", nargs="?", metavar="NAME", help="print this scene's file, to start your own from")
-    parser.add_argument("--schema", action="store_true", help="write the JSON schema into the package; say where")
+    parser.add_argument("--schema", action="store_true", help="print the JSON schema of scene files")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the schema there instead of printing it")
     parser.set_defaults(action=action)
 
 
 def action(args: argparse.Namespace) -> int:
-    if args.schema:
-        return _write_schema()
     import tomllib
 
+    from pliant.errors import InputError
     from pliant.scene_file import find_scene, shipped_scenes
 
+    if args.schema and args.name is not None:
+        raise InputError(f"--schema is given beside {args.name!r}", "scenes", "Give a scene's name or --schema")
+    if args.out is not None and not args.schema:
+        raise InputError("--out is given without --schema", "scenes", "Add --schema, or leave out --out")
+    if args.schema:
+        return _give_schema(args.out)
     if args.name is not None:
         print(find_scene(args.name).read_text(encoding="utf-8"), end="")
         return 0
@@ -34,15 +41,16 @@ def action(args: argparse.Namespace) -> int:
     return 0
 
 
-def _write_schema() -> int:
+def _give_schema(path: Path | None) -> int:
     import json
 
     from pliant.files import replace_file
     from pliant.scene_file import scene_schema
-    from pliant.scene_file.load import SHIPPED
 
-    path = SHIPPED / "scene.schema.json"
+    text = json.dumps(scene_schema(), indent=1) + "\n"
+    if path is None:
+        print(text, end="")
+        return 0
     with replace_file(path) as file:
-        file.write((json.dumps(scene_schema(), indent=1) + "\n").encode())
-    print(path)
+        file.write(text.encode())
     return 0

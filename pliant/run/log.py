@@ -41,7 +41,7 @@ class RunLog:
         try:
             # written beside and renamed, so that a kill here leaves the old rows for the next attempt
             temporary = path.with_name(path.name + ".tmp")
-            temporary.write_text("".join(json.dumps(row) + "\n" for row in self.rows))
+            temporary.write_text("".join(map(_line, self.rows)))
             os.replace(temporary, path)
             self._file = open(path, "a")
         except OSError as error:
@@ -77,7 +77,7 @@ class RunLog:
         }
         self._worst = 1.0
         self.rows.append(row)
-        self._file.write(json.dumps(row) + "\n")
+        self._file.write(_line(row))
         self._file.flush()
 
     def _clearance(self) -> float:
@@ -112,6 +112,19 @@ class RunLog:
         return worst / (mass * fastest) if seen and fastest > 0 else None
 
 
+def without_infinities(value: Any) -> Any:
+    """The same with None for numbers that are not finite, which JSON cannot hold."""
+    if isinstance(value, dict):
+        return {key: without_infinities(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_infinities(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _line(row: dict[str, Any]) -> str:
+    return json.dumps(without_infinities(row), allow_nan=False) + "\n"
+
+
 def _read(path: Path, after_frame: int) -> list[dict[str, Any]]:
     """The rows up to a frame; a torn last line is dropped."""
     rows: list[dict[str, Any]] = []
@@ -123,7 +136,7 @@ def _read(path: Path, after_frame: int) -> list[dict[str, Any]]:
                     break
             except (ValueError, KeyError, TypeError):
                 break
-            rows.append(row)
+            rows.append({key: math.nan if value is None else value for key, value in row.items()})
     if not rows:
         raise InputError("the measurements of the run so far are missing", str(path), "Start again without --resume")
     return rows

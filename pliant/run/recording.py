@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -19,7 +19,10 @@ from pliant.simulation import Simulation
 
 SHEET_PICTURES = 12
 SHEET_WIDTH = 400
+MOST_PICTURES = 10_000_000
 PLANE_COLOR = (0.78, 0.79, 0.80)
+# Of what belongs to no body.
+OTHER_COLOR = (0.6, 0.6, 0.6)
 VIEW = (0.35, 0.38, 1.0)
 
 
@@ -67,14 +70,86 @@ def open_recording(path: str | Path) -> FramesReader:
     """A recording that a run of Pliant made, for drawing or exporting."""
     reader = FramesReader(path)
     try:
-        if not isinstance(reader.meta.get("bodies"), list) or "triangles" not in reader.arrays:
-            raise InputError("the recording does not say what its bodies are", str(path), "Give one made by pliant run")
-        if not len(reader):
-            raise InputError("the recording has no frames", str(path), "Run the scene again")
-    except InputError:
+        _check(reader)
+    except BaseException:
         reader.close()
         raise
     return reader
+
+
+def _check(reader: FramesReader) -> None:
+    """Refuse a recording that cannot be drawn or exported: all that is used of its description is looked at here."""
+
+    def refuse(what: str) -> NoReturn:
+        raise InputError(what, str(reader.path), "Give a recording made by pliant run, as it was written")
+
+    meta, triangles = reader.meta, reader.arrays.get("triangles")
+    bodies = meta.get("bodies")
+    if not isinstance(bodies, list) or not bodies or triangles is None:
+        refuse("the recording does not say what its bodies are")
+    if not len(reader):
+        raise InputError("the recording has no frames", str(reader.path), "Run the scene again")
+    try:
+        lines = [reader.line(k) for k in range(len(reader))]
+    except OverflowError:
+        refuse("a frame's number is infinite")
+    times = np.array([line["time"] for line in lines])
+    if not np.isfinite(times).all() or np.any(np.diff(times) < 0):
+        refuse("the times of the frames do not rise")
+    count = lines[0]["count"]
+    if not count or any(line["count"] != count for line in lines):
+        refuse("not every frame has the same number of vertices")
+    if triangles.ndim != 2 or triangles.shape[1] != 3 or triangles.dtype.kind not in "iu":
+        refuse(f"its triangles are an array of shape {triangles.shape} and type {triangles.dtype}")
+    if len(triangles) == 0 or triangles.min() < 0 or triangles.max() >= count:
+        refuse(f"its triangles are none, or name vertices that are not among the {count:,}")
+    for k, body in enumerate(bodies):
+        if not isinstance(body, dict):
+            refuse(f"bodies[{k}] is {body!r}")
+        if not _is_vector(body.get("color")):
+            refuse(f"bodies[{k}].color is {body.get('color')!r}")
+        for key, end in (("vertices", count), ("triangles", len(triangles))):
+            if not _is_range(body.get(key), end):
+                refuse(f"bodies[{k}].{key} is {body.get(key)!r}, and there are {end:,}")
+    planes = meta.get("planes") or []
+    if not isinstance(planes, list):
+        refuse(f"planes is {planes!r}")
+    for k, plane in enumerate(planes):
+        if not isinstance(plane, dict) or not _is_vector(plane.get("point")) or not _is_direction(plane.get("normal")):
+            refuse(f"planes[{k}] is {plane!r}")
+    view = meta.get("view")
+    if view is not None and not _is_direction(view):
+        refuse(f"view is {view!r}")
+    for key, make in (("camera", lambda: _camera(meta)), ("film", lambda: film_settings(reader))):
+        if not isinstance(meta.get(key), dict | None):
+            refuse(f"{key} is {meta[key]!r}")
+        try:
+            make()
+        except (InputError, TypeError, ValueError, OverflowError) as error:
+            refuse(f"{key} cannot be used ({str(error).rstrip('.')})")
+
+
+def _is_vector(value: Any) -> bool:
+    """Three numbers that float32 has room for."""
+    return (
+        isinstance(value, list)
+        and len(value) == 3
+        and all(isinstance(part, int | float) and not isinstance(part, bool) and abs(part) < 1e30 for part in value)
+    )
+
+
+def _is_direction(value: Any) -> bool:
+    return _is_vector(value) and max(map(abs, value)) > 1e-30
+
+
+def _is_range(value: Any, end: int) -> bool:
+    """Two whole numbers, [first, end)."""
+    whole = isinstance(value, list) and len(value) == 2 and all(type(part) is int for part in value)
+    return whole and 0 <= value[0] <= value[1] <= end
+
+
+def _camera(meta: dict[str, Any]) -> Camera | None:
+    return Camera(**meta["camera"]) if meta.get("camera") else None
 
 
 def film_settings(reader: FramesReader) -> FilmSettings:
@@ -103,6 +178,8 @@ def make_film(
     """
     from pliant.render.film import Film, contact_sheet
 
+    if sheet is not None and Path(sheet).suffix.lower() != ".png":
+        raise InputError("a contact sheet is a PNG file", str(sheet), "Give a name that ends with .png")
     times = [reader.line(k)["time"] for k in range(len(reader))]
     shown = _film_frames(times, settings.fps)
     chosen = sorted({shown[round(k)] for k in np.linspace(0, len(shown) - 1, min(SHEET_PICTURES, len(shown)))})
@@ -140,6 +217,12 @@ def _film_frames(times: list[float], fps: float) -> list[int]:
     """The recorded frame nearest to each picture's time."""
     begin, end = times[0], times[-1]
     count = max(1, math.floor((end - begin) * fps + 1e-6) + 1)
+    if count > MOST_PICTURES:
+        raise InputError(
+            f"{end - begin:g} s at {fps:g} pictures per second are {count:,} pictures",
+            "fps",
+            f"Give fewer pictures per second, so that there are at most {MOST_PICTURES:,}",
+        )
     moments = begin + np.arange(count) / fps
     place = np.searchsorted(times, moments)
     place = np.clip(place, 1, max(len(times) - 1, 1))
@@ -157,7 +240,7 @@ class _Stage:
 
         meta = reader.meta
         triangles = reader.arrays["triangles"]
-        colors = np.empty(triangles.shape, np.float32)
+        colors = np.full(triangles.shape, OTHER_COLOR, np.float32)
         for body in meta["bodies"]:
             colors[slice(*body["triangles"])] = body["color"]
         samples = [reader[k][2] for k in sorted({round(k) for k in np.linspace(0, len(reader) - 1, 9)})]
@@ -170,10 +253,8 @@ class _Stage:
             triangles = np.concatenate([triangles, corners])
             colors = np.concatenate([colors, np.tile(np.array(PLANE_COLOR, np.float32), (2, 1))])
         aspect = settings.width / settings.height
-        if meta.get("camera"):
-            self.camera = Camera(**meta["camera"])
-        else:
-            self.camera = Camera.framing(low, high, aspect, direction=meta.get("view") or VIEW, margin=1.1)
+        chosen = Camera.framing(low, high, aspect, direction=meta.get("view") or VIEW, margin=1.1)
+        self.camera = _camera(meta) or chosen
         self.renderer = Renderer(
             settings.width, settings.height, device, samples=settings.samples, wireframe=settings.wireframe
         )
@@ -188,7 +269,9 @@ def _ground(planes: list[dict[str, Any]], low: np.ndarray, high: np.ndarray) -> 
     ground: float | None = None
     squares = []
     for plane in planes:
-        point, normal = np.array(plane["point"]), np.array(plane["normal"])
+        point, normal = np.array(plane["point"], float), np.array(plane["normal"], float)
+        length = float(np.linalg.norm(normal))
+        normal = normal / length if abs(length - 1.0) > 1e-9 else normal
         if normal[1] > 1.0 - 1e-9:
             ground = max(point[1], -math.inf if ground is None else ground)
             continue
@@ -207,7 +290,7 @@ def write_sequence(reader: FramesReader, folder: str | Path, kind: str, quiet: b
     """Write every frame of a recording as OBJ or PLY; returns their number."""
     colors = None
     if kind == "ply":
-        colors = np.empty((reader.meta["bodies"][-1]["vertices"][1], 3))
+        colors = np.full((reader.line(0)["count"], 3), OTHER_COLOR)
         for body in reader.meta["bodies"]:
             colors[slice(*body["vertices"])] = body["color"]
     # files hold the surface only: interior vertices belong to no triangle

@@ -19,13 +19,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pliant.checkpoint import load_checkpoint, save_checkpoint
 from pliant.errors import BlowUpError, InputError, MissingExtraError
 from pliant.export.frames import FramesReader, FramesWriter, part_path
 from pliant.export.sequence import KINDS, write_ply
 from pliant.files import cannot_write, make_parent, replace_file
 from pliant.render.film import SUFFIXES
-from pliant.run.log import RunLog
+from pliant.run.log import RunLog, without_infinities
 from pliant.run.progress import Progress
 from pliant.run.recording import make_film, open_recording, start_recording, write_sequence
 from pliant.run.summary import process_start, summarize, summary_table
@@ -47,7 +49,7 @@ class RunOptions:
         pictures: draw a film and a contact sheet at all.
         sequence: also write every frame as ``ply`` or ``obj``.
         checkpoint_every: frames between checkpoints; 0 writes one at the end only.
-        resume: go on from the checkpoint in the folder, or from the start if there is none.
+        resume: go on from the checkpoint in the folder, or from the start if there is none and no recording either.
         checkpoint: go on from this file instead.
         json: file for the summary.
         quiet: print nothing but errors.
@@ -164,23 +166,35 @@ class _Run:
             self.say(f"note: {note}")
         recording, log = self._start(sim)
         code, message, blow_up = self._simulate(sim, recording, log)
-        summary = self._summary(sim, log, blow_up)
-        if code == DONE or (code == BLOWN_UP and recording.count > 1):
-            try:
+        with _stop_requests() as stop:
+            summary = self._summary(sim, log, blow_up)
+        try:
+            if stop:
+                raise KeyboardInterrupt
+            summary["stage_ms"] = sim.stage_times(1)
+            if code == DONE or (code == BLOWN_UP and recording.count > 1):
                 self._after(sim)
-            except KeyboardInterrupt:
+        except KeyboardInterrupt:
+            if code == DONE:
                 code = INTERRUPTED
                 message = f"Interrupted. The recording is whole: pliant render {self.paths.recording} draws it."
-        summary["outputs"] = self.outputs
+        with _stop_requests():
+            return RunResult(code, message, self._report(summary))
+
+    def _report(self, summary: dict[str, Any]) -> dict[str, Any]:
+        """Print the summary and write it as JSON; returns it without numbers that JSON has no word for."""
         if self.options.json is not None:
             self.outputs["json"] = str(self.options.json)
+        table = summary_table(summary)
+        summary = without_infinities({**summary, "outputs": self.outputs})
+        if self.options.json is not None:
             with replace_file(self.options.json) as file:
-                file.write((json.dumps(summary, indent=1) + "\n").encode())
-        self.say(summary_table(summary))
+                file.write((json.dumps(summary, indent=1, allow_nan=False) + "\n").encode())
+        self.say(table)
         width = max(map(len, self.outputs))
         for kind, path in self.outputs.items():
             self.say(f"{kind.replace('_', ' '):<{width}}  {path}")
-        return RunResult(code, message, summary)
+        return summary
 
     # ---- starting and resuming ------------------------------------------------------------------------------------
 
@@ -209,15 +223,43 @@ class _Run:
             return None
         if self.paths.checkpoint.exists():
             return self.paths.checkpoint
+        self._refuse_to_overwrite()
         self.say(f"There is no checkpoint {self.paths.checkpoint} yet: starting from the beginning.")
         return None
+
+    def _refuse_to_overwrite(self) -> None:
+        """Where there is no checkpoint, a recording is given up only if it was broken off before its first one."""
+        part = part_path(self.paths.recording)
+        path = part if part.exists() else self.paths.recording
+        if not path.exists():
+            return
+        if path == part:
+            try:
+                with FramesReader(part, recover=True) as reader:
+                    last = reader.line(len(reader) - 1)["frame"] if len(reader) else 0
+                    if reader.meta.get("digest") == self.loaded.digest and last <= self.options.checkpoint_every:
+                        return
+            except InputError:
+                return  # broken off within its head: nothing is lost
+        raise InputError(
+            f"there is a recording but no checkpoint {self.paths.checkpoint} to go on from",
+            str(path),
+            "Remove the recording, or choose another --out",
+        )
 
     def _resume(self, sim: Simulation, checkpoint: Path) -> tuple[FramesWriter, RunLog]:
         load_checkpoint(sim, checkpoint)
         path = self.paths.recording
+        if sim.frame_number > self.loaded.frames:
+            raise InputError(
+                f"the run has {sim.frame_number} frames already, and {self.loaded.frames} are asked for",
+                str(checkpoint),
+                f"Give --frames {sim.frame_number} or more, or start again without --resume",
+            )
         part = part_path(path)
         with FramesReader(part if part.exists() else path, recover=True) as reader:
             meta = reader.meta
+            frames = [reader.line(k)["frame"] for k in range(len(reader))]
         if meta.get("digest") != self.loaded.digest:
             raise InputError(
                 "the scene or its settings were changed since this recording was made",
@@ -229,13 +271,14 @@ class _Run:
                 f"The run was begun on {meta.get('device')} and goes on on {sim.device}: "
                 "the rest differs in the last digits from a run on one device."
             )
-        recording = FramesWriter.resume(path, sim.frame_number)
-        if recording.last_frame != sim.frame_number:
+        if sim.frame_number not in frames:
+            last = f"ends with frame {frames[-1]}" if frames else "has no frames"
             raise InputError(
-                f"the recording ends with frame {recording.last_frame}, the checkpoint is of frame {sim.frame_number}",
+                f"the recording {last}, the checkpoint is of frame {sim.frame_number}",
                 str(path),
                 "Give a checkpoint of this run, or start again without --resume",
             )
+        recording = FramesWriter.resume(path, sim.frame_number)
         log = RunLog(self.paths.log, sim, after_frame=sim.frame_number)
         self.say(f"Resuming after frame {sim.frame_number} from {checkpoint}")
         return recording, log
@@ -290,7 +333,7 @@ class _Run:
         log.close()
         checkpoint, surface = self.paths.file(".last_good.ckpt"), self.paths.file(".last_good.ply")
         save_checkpoint(sim, checkpoint)
-        write_ply(surface, sim.state.x.numpy(), sim.model.surface())
+        self._write_surface(sim, surface)
         recording.close()
         self.outputs |= {
             "recording": str(self.paths.recording),
@@ -300,6 +343,13 @@ class _Run:
         }
         message = f"{error} It is kept in {checkpoint} and {surface}, the run up to it in {self.paths.recording}."
         return BLOWN_UP, message, dict(error.details)
+
+    @staticmethod
+    def _write_surface(sim: Simulation, path: Path) -> None:
+        """The surface as a file, as `write_sequence` writes a frame: no interior vertices, each body in its colour."""
+        colors = np.concatenate([np.tile(body.color, (len(body.rank), 1)) for body in sim.model.bodies])
+        used, corners = np.unique(sim.surface(), return_inverse=True)
+        write_ply(path, sim.positions()[used], corners.reshape(-1, 3), colors[used])
 
     # ---- after the loop ---------------------------------------------------------------------------------------------
 
@@ -313,7 +363,6 @@ class _Run:
             summary["real_time_factor"] = sim.frame_dt / mean
             summary["seconds_to_first_frame"] = self.first_frame
         summary["startup_s"] = self.startup
-        summary["stage_ms"] = sim.stage_times(1)
         if blow_up is not None:
             summary |= {"finite": False, "blow_up": blow_up}
         return summary

@@ -96,7 +96,7 @@ def scalar(kind: str, default: Any, meaning: str, **limits: Any) -> Setting:
 
 @dataclasses.dataclass(frozen=True)
 class Name(Setting):
-    """A text that messages and files can carry: of bounded length, in one line."""
+    """A text short enough for messages and file names."""
 
     def check(self, value: Any, source: Source, path: KeyPath) -> Any:
         text = super().check(value, source, path)
@@ -109,9 +109,22 @@ class Name(Setting):
         return {**super().schema(), "maxLength": LONGEST_NAME}
 
 
-def name(meaning: str) -> Name:
+def label(meaning: str) -> Name:
     """A `Name` that is empty if not given."""
     return Name(scalar("str", "", meaning).field)
+
+
+@dataclasses.dataclass(frozen=True)
+class Constant(Setting):
+    """A value that can be no other than its default."""
+
+    def check(self, value: Any, source: Source, path: KeyPath) -> Any:
+        if super().check(value, source, path) != self.field.default:
+            raise source.error(path, f"{shown(value)} is not known", f"Give {self.field.default!r}")
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        return {**super().schema(), "const": self.field.default}
 
 
 def settings_of(cls: type) -> dict[str, Kind]:

@@ -12,7 +12,7 @@ from pliant.mesh import shapes
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.scene import SceneSettings
-from pliant.scene_file.form import Either, Kind, ListOf, Table, Variant, Vector, name, scalar, settings_of
+from pliant.scene_file.form import Constant, Either, Kind, ListOf, Table, Variant, Vector, label, scalar, settings_of
 from pliant.settings import Described, setting
 from pliant.solvers import solver_classes
 from pliant.vectors import FARTHEST
@@ -100,7 +100,7 @@ def scene_table() -> Table:
     shape = Variant("kind", {n: _shape_table(f) for n, f in shape_functions().items()}, "a body made by formula")
     body = Table(
         {
-            "name": name("must be new; numbered if not given"),
+            "name": label("must be new; numbered if not given"),
             "shape": shape,
             "file": scalar("str", "", "a tet mesh (.node, .ele, .vert, .tet, .txt), seen from the scene file"),
             "file2": scalar("str", "", "the other file of the mesh, where its name does not follow from the first"),
@@ -125,7 +125,7 @@ def scene_table() -> Table:
     )
     plane = Table(
         {
-            "name": name("for messages"),
+            "name": label("for messages"),
             "point": Vector("any point of the plane [m]"),
             "normal": Vector("direction out of the solid"),
             "velocity": Vector("of the surface, along itself, as of a conveyor belt [m/s]"),
@@ -145,8 +145,8 @@ def scene_table() -> Table:
     )
     return Table(
         {
-            "version": scalar("int", VERSION, "version of the format", choices=(VERSION,)),
-            "name": name("for messages and files; that of the file if not given"),
+            "version": Constant(scalar("int", VERSION, f"version of the format: {VERSION}").field),
+            "name": label("for messages and files; that of the file if not given"),
             "description": scalar("str", "", "what the scene shows"),
             "scene": Table(
                 {
@@ -161,7 +161,7 @@ def scene_table() -> Table:
                 "settings of each method",
             ),
             "material": ListOf(
-                Table({"name": name("its name"), "base": base, **material}, "a material", ("name",)),
+                Table({"name": label("its name"), "base": base, **material}, "a material", ("name",)),
                 "materials by name",
             ),
             "body": ListOf(body, "the bodies"),

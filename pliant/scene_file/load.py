@@ -327,7 +327,9 @@ class _Builder:
             for key, file in zip(("file", "file2"), files, strict=False):
                 if not _is_file(file):
                     raise self.source.error(
-                        (*path, key), f"there is no file {shorten(str(file))!r}", "Give a path as seen from the scene file"
+                        (*path, key),
+                        f"there is no file {shorten(str(file))!r}",
+                        "Give a path as seen from the scene file",
                     )
             with self._at((*path, "file")):
                 mesh = read_tets(*files)
@@ -452,7 +454,9 @@ def _timing(overrides: Overrides, frames: int, substeps: int | None, frame_dt: f
             )
         if frame_dt / MOST_SUBSTEPS > dt * (1.0 + 1e-9):
             raise InputError(
-                f"a step of {dt:g} s makes more than {MOST_SUBSTEPS:,} substeps", "--dt", f"Give at least {frame_dt / MOST_SUBSTEPS:g}"
+                f"a step of {dt:g} s makes more than {MOST_SUBSTEPS:,} substeps",
+                "--dt",
+                f"Give at least {frame_dt / MOST_SUBSTEPS:g}",
             )
         substeps = math.ceil(frame_dt / dt - 1e-6)
     return frames, substeps

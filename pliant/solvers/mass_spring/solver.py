@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import Any, ClassVar
 
@@ -10,57 +9,23 @@ import numpy as np
 import warp as wp
 
 from pliant.collide.contacts import Contacts
-from pliant.errors import InputError
 from pliant.launch import copy, launch
-from pliant.materials import spring_constants
 from pliant.model.model import Body, Elements, Model
 from pliant.model.patches import incidence
 from pliant.model.state import State
-from pliant.model.tets import signed_volumes
-from pliant.model.triangles import areas
-from pliant.settings import Described, setting
 from pliant.solvers.common.contact_response import resolve_contacts
 from pliant.solvers.mass_spring import constants, stage_kernels
 from pliant.solvers.mass_spring import stable_step as stability
+from pliant.solvers.mass_spring.bodies import body_constants, elastic_energy
 from pliant.solvers.mass_spring.constants import BodyConstants, StepConstants
 from pliant.solvers.mass_spring.cpu_kernels import step_patches
 from pliant.solvers.mass_spring.elements import mass_spring_elements
 from pliant.solvers.mass_spring.implicit import ImplicitEuler
+from pliant.solvers.mass_spring.settings import DAMPING_FORMS, MassSpringSettings
 from pliant.solvers.mass_spring.tables import CpuLayout, CudaLayout, cpu_layout, cuda_layout
 from pliant.solvers.protocol import BodySpec, World
 
-INTEGRATORS = ("symplectic", "verlet", "euler", "midpoint", "rk4", "implicit")
 ACTIONS = {"euler": constants.EULER, "symplectic": constants.SYMPLECTIC, "verlet": constants.VERLET}
-DAMPING_FORMS = {"rate": constants.RATE, "corner": constants.CORNER}
-
-
-@dataclasses.dataclass(frozen=True)
-class MassSpringSettings(Described):
-    """Settings of the mass-spring method."""
-
-    integrator: str = setting("symplectic", "how positions and velocities are advanced", choices=INTEGRATORS)
-    strain_limit: float = setting(
-        0.0, "longest a spring may become, over its rest length; 0 switches the limit off", low=0.0, high=100.0
-    )
-    strain_passes: int = setting(8, "passes of the strain limit per substep", low=1, high=1000)
-    volume_damping_form: str = setting(
-        "rate",
-        "'rate' damps the change of volume; 'corner' each corner of a tet against the others",
-        choices=("rate", "corner"),
-    )
-    newton_steps: int = setting(2, "linear solves per substep of the implicit integrator", low=1, high=100)
-    cg_iterations: int = setting(300, "most iterations of each linear solve", low=1, high=10000)
-    cg_tolerance: float = setting(1e-5, "relative residual at which a linear solve stops", above=0.0, high=0.5)
-    rest_speed: float = setting(0.02, "approach slower than this does not bounce", unit="m/s", low=0.0, high=100.0)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if 0.0 < self.strain_limit < 1.0:
-            raise InputError(
-                f"{self.strain_limit:g} would shrink the body below its rest shape",
-                "Settings.strain_limit",
-                "Give 0 to switch the limit off, or at least 1: a tenth of strain is 1.1",
-            )
 
 
 class MassSpring:
@@ -90,7 +55,7 @@ class MassSpring:
             self.layout = cuda_layout(self.model, device)
             extents = self.layout.extent
         self.body_constants = [
-            _body_constants(body, settings, extent) for body, extent in zip(self.model.bodies, extents, strict=True)
+            body_constants(body, settings, extent) for body, extent in zip(self.model.bodies, extents, strict=True)
         ]
         self.bodies = wp.array(self.body_constants, dtype=BodyConstants, device=device)
         materials = [body.material for body in self.model.bodies]
@@ -378,60 +343,4 @@ class MassSpring:
         return stability.hardest_modes(stiffness, damping, mass, free, proportional=proportional)
 
     def energy(self, x: np.ndarray) -> float:
-        """Elastic energy of springs, volumes and areas [J], in float64."""
-        model = self.model
-        d = np.linalg.norm(x[model.springs.pairs[:, 1]] - x[model.springs.pairs[:, 0]], axis=1)
-        total = 0.5 * float(np.sum(model.springs.stiffness * (d - model.springs.rest_length) ** 2))
-        base = (model.bodies[0].tets[0], model.bodies[0].triangles[0])
-        for body, c in zip(model.bodies, self.body_constants, strict=True):
-            tets = slice(body.tets[0] - base[0], body.tets[1] - base[0])
-            rest = model.tets.rest_volume[tets]
-            ratio = signed_volumes(x, model.tets.corners[tets]) / rest - 1.0
-            scale = {
-                0: c.volume_stiffness * rest,
-                1: c.volume_stiffness + 0.0 * rest,
-                2: 6.0 * c.volume_stiffness * rest**2,
-            }
-            total += 0.5 * float(np.sum(scale[c.volume_form] * ratio**2))
-            tri = slice(body.triangles[0] - base[1], body.triangles[1] - base[1])
-            rest = model.triangles.rest_area[tri]
-            total += 0.5 * float(
-                np.sum(c.area_stiffness * rest * (areas(x, model.triangles.corners[tri]) / rest - 1.0) ** 2)
-            )
-        return total
-
-
-def _body_constants(body: Body, settings: MassSpringSettings, extent: float) -> BodyConstants:
-    """A body's constants as the kernels take them."""
-    c = BodyConstants()
-    c.volume_damping_form = DAMPING_FORMS[settings.volume_damping_form]
-    if body.raw is None:
-        mapped, _ = spring_constants(body.material, sheet=body.tets[0] == body.tets[1])
-        c.spring_damping_time = body.material.damping
-        c.volume_stiffness = mapped.volume_modulus
-        c.volume_form = 0
-        c.volume_damping = body.material.damping
-        c.area_stiffness = mapped.area_modulus
-        if settings.volume_damping_form == "corner":
-            # the constant of a damper that has the material's damping time over a typical spring of the body
-            c.volume_damping = body.material.damping * float(body.options.get("typical_stiffness", 0.0))
-    else:
-        raw = body.raw
-        c.spring_damping_time = raw.spring_damping / raw.spring if raw.spring > 0 else 0.0
-        c.volume_stiffness = raw.volume
-        c.volume_form = {"relative": 1, "absolute": 2}[raw.volume_form]
-        c.area_stiffness = 0.0
-        c.volume_damping = raw.volume_damping
-        if settings.volume_damping_form == "rate":
-            c.volume_damping = raw.volume_damping / raw.volume if raw.volume > 0 else 0.0
-    if c.volume_damping == 0.0:
-        c.volume_damping_form = constants.UNDAMPED
-    c.area_damping_time = body.material.damping
-    c.drag = body.material.drag
-    c.friction = body.material.friction
-    c.restitution = body.material.restitution
-    # positions in a block settle to a grid on which differences are exact in a patch stretched by a fifth; beyond that
-    # the last bit may differ between blocks
-    c.quantum = 2.0 ** math.ceil(math.log2(1.2 * extent)) * 2.0**-24
-    c.inv_quantum = 1.0 / c.quantum
-    return c
+        return elastic_energy(self.model, self.body_constants, x)
