@@ -23,7 +23,7 @@ def cannot_write(path: str | os.PathLike, error: OSError) -> InputError:
 def make_parent(path: str | os.PathLike) -> Path:
     """Make the folder that ``path`` lies in, and check that ``path`` itself is not a folder."""
     path = Path(path)
-    if path.is_dir():
+    if os.path.isdir(path):
         raise InputError("this is a folder, not a file name", str(path), "Give a file name inside it")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

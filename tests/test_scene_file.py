@@ -1,5 +1,6 @@
 """Scene files: what they make, and that every mistake is named with its file, line, key, value and remedy."""
 
+import inspect
 import json
 import tomllib
 
@@ -11,7 +12,7 @@ from pliant.errors import InputError
 from pliant.mesh import shapes
 from pliant.mesh.io import write_tets
 from pliant.scene_file import FilmSettings, Overrides, find_scene, load_scene, scene_schema, shipped_scenes
-from pliant.scene_file.layout import shape_functions
+from pliant.scene_file.layout import SHAPE_WORDS, shape_functions
 from pliant.scene_file.lines import KeyLines
 
 SMALL = """version = 1
@@ -88,6 +89,32 @@ def test_copies_are_numbered_and_repeatable(tmp_path):
     assert all(len(b.pins) == 2 and len(b.pins[1][0]) == 4 for b in first)
 
 
+def test_bodies_without_a_name_get_one_that_no_other_has(tmp_path):
+    shape = 'shape = { kind = "tetrahedron" }\n'
+    named = [f"[[body]]\n{shape}" + (f'name = "{name}"\n' if name else "") for name in ("body1", "", "", "body3", "")]
+    scene = load_scene(write(tmp_path, "version = 1\n" + "".join(named))).scene
+    assert [b.name for b in scene.bodies] == ["body1", "body2", "body4", "body3", "body5"]
+
+
+def test_an_error_names_its_place_once(tmp_path):
+    path = write(tmp_path, changed("[1.0, [1, 0, 0]]", "[[1, 0, 0], 1.0]"))
+    with pytest.raises(InputError) as error:
+        load_scene(path)
+    assert str(error.value).count("scene.toml:") == 1 and "body[0].pins[1].path[1]: " in str(error.value)
+
+
+def test_shape_words_are_those_of_the_functions():
+    for key, (_, words) in SHAPE_WORDS.items():
+        functions = [f for f in shape_functions().values() if key in inspect.signature(f).parameters]
+        assert functions and all(f(**{key: word}) for f in functions for word in words)
+
+
+def test_a_name_that_no_system_takes_is_no_scene():
+    for name in (5000 * "a", "a\0b"):
+        with pytest.raises(InputError, match="no such scene file"):
+            load_scene(name)
+
+
 def test_overrides(tmp_path):
     path = write(tmp_path, SMALL)
     loaded = load_scene(
@@ -113,6 +140,9 @@ def test_overrides(tmp_path):
         (Overrides(dt=1.0), ["--dt", "longer than a frame"]),
         (Overrides(frames=0), ["--frames", "0", "from 1"]),
         (Overrides(frames=3, seconds=1.0), ["--frames", "--seconds"]),
+        (Overrides(seconds=1e308), ["--seconds", "1e+308", "at most"]),
+        (Overrides(dt=1e-320), ["--dt", "100,000 substeps"]),
+        (Overrides(settings=["cg_iterations=1" + 400 * "0"]), ["--set", "from 1 to 10000"]),
     ],
 )
 def test_bad_overrides(tmp_path, overrides, words):
@@ -177,6 +207,22 @@ BAD = {
     "name twice": ("[[plane]]", '[[body]]\nname = "block"\nshape = { kind = "ball" }\n[[plane]]', None,
                    ["'block'", "taken"]),
     "frame time": ("frames = 7", "frame_dt = 0", "frame_dt", ["scene.frame_dt", "0", "above 0"]),
+    "long name": ('name = "small"', f'name = "{101 * "s"}"', "name", ["name", "101 characters", "to 100"]),
+    "name of many bytes": ('name = "small"', f'name = "{80 * "€"}"', "name", ["name", "letters"]),
+    "name of more bytes": ('name = "small"', f'name = "{100 * "語"}"', "name", ["name", "too long for a file name"]),
+    "long body name": ('name = "block"', f'name = "{5000 * "b"}"', "bbb", ["body[0].name", "5,000 characters"]),
+    "long file": ('shape = { kind = "box", size = [0.2, 0.1, 0.1], cells = [2, 1, 1] }', f'file = "{5000 * "a"}.node"',
+                  "aaa", ["body[0].file", "there is no file"]),
+    "material without name": ('name = "mine"', 'name = ""', 'name = ""', ["material[0].name", "0 characters"]),
+    "jitter": ('name = "block"', 'name = "block"\ncopies = { count = [2, 2, 2], spacing = [1, 1, 1], jitter = 1e308 }',
+               "copies", ["copies.jitter", "1e+308", "from 0 to 1e+06"]),
+    "far copies": ('name = "block"', 'name = "block"\ncopies = { count = [9, 1, 1], spacing = [1e308, 1, 1] }',
+                   None, ["position"]),
+    "camera up": ("[film]", "[camera]\nposition = [0, 0, 1]\ntarget = [0, 0, 0]\nup = [0, 0, 0]\n[film]",
+                  "up = ", ["camera.up", "zero"]),
+    "split": ('kind = "box"', 'kind = "box", split = "seven"', "kind", ["shape.split", "'seven'", "'six', 'five'"]),
+    "thousands of digits": ("young = 1e5", "young = 1" + 5000 * "0", None, ["thousands of digits"]),
+    "huge version": ("version = 1", "version = 1" + 400 * "0", "version", ["not known", "update Pliant"]),
     "name of files": ('name = "small"', 'name = "../small"', "../small", ["'../small'", "letters"]),
 }  # fmt: skip
 
@@ -253,7 +299,9 @@ def test_lines_of_keys():
 def test_the_schema_is_current_and_accepts_every_shipped_scene():
     schema = scene_schema()
     written = find_scene("drop").parent / "scene.schema.json"
-    assert json.loads(written.read_text()) == schema, "run: pliant scenes --schema"
+    assert json.loads(written.read_text()) == schema, (
+        "run: pliant scenes --schema --out pliant/scenes/scene.schema.json"
+    )
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
     for path in shipped_scenes().values():

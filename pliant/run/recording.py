@@ -15,6 +15,7 @@ from pliant.export.sequence import SequenceWriter
 from pliant.render.camera import Camera
 from pliant.run.progress import Progress
 from pliant.scene_file import FilmSettings, LoadedScene
+from pliant.scene_file.form import shown
 from pliant.simulation import Simulation
 
 SHEET_PICTURES = 12
@@ -92,7 +93,7 @@ def _check(reader: FramesReader) -> None:
     try:
         lines = [reader.line(k) for k in range(len(reader))]
     except OverflowError:
-        refuse("a frame's number is infinite")
+        refuse("the number or time of a frame is too large")
     times = np.array([line["time"] for line in lines])
     if not np.isfinite(times).all() or np.any(np.diff(times) < 0):
         refuse("the times of the frames do not rise")
@@ -105,24 +106,24 @@ def _check(reader: FramesReader) -> None:
         refuse(f"its triangles are none, or name vertices that are not among the {count:,}")
     for k, body in enumerate(bodies):
         if not isinstance(body, dict):
-            refuse(f"bodies[{k}] is {body!r}")
+            refuse(f"bodies[{k}] is {shown(body)}")
         if not _is_vector(body.get("color")):
-            refuse(f"bodies[{k}].color is {body.get('color')!r}")
+            refuse(f"bodies[{k}].color is {shown(body.get('color'))}")
         for key, end in (("vertices", count), ("triangles", len(triangles))):
             if not _is_range(body.get(key), end):
-                refuse(f"bodies[{k}].{key} is {body.get(key)!r}, and there are {end:,}")
+                refuse(f"bodies[{k}].{key} is {shown(body.get(key))}, and there are {end:,}")
     planes = meta.get("planes") or []
     if not isinstance(planes, list):
-        refuse(f"planes is {planes!r}")
+        refuse(f"planes is {shown(planes)}")
     for k, plane in enumerate(planes):
         if not isinstance(plane, dict) or not _is_vector(plane.get("point")) or not _is_direction(plane.get("normal")):
-            refuse(f"planes[{k}] is {plane!r}")
+            refuse(f"planes[{k}] is {shown(plane)}")
     view = meta.get("view")
     if view is not None and not _is_direction(view):
-        refuse(f"view is {view!r}")
+        refuse(f"view is {shown(view)}")
     for key, make in (("camera", lambda: _camera(meta)), ("film", lambda: film_settings(reader))):
         if not isinstance(meta.get(key), dict | None):
-            refuse(f"{key} is {meta[key]!r}")
+            refuse(f"{key} is {shown(meta[key])}")
         try:
             make()
         except (InputError, TypeError, ValueError, OverflowError) as error:
@@ -181,18 +182,18 @@ def make_film(
     if sheet is not None and Path(sheet).suffix.lower() != ".png":
         raise InputError("a contact sheet is a PNG file", str(sheet), "Give a name that ends with .png")
     times = [reader.line(k)["time"] for k in range(len(reader))]
-    shown = _film_frames(times, settings.fps)
-    chosen = sorted({shown[round(k)] for k in np.linspace(0, len(shown) - 1, min(SHEET_PICTURES, len(shown)))})
+    drawn = _film_frames(times, settings.fps)
+    chosen = sorted({drawn[round(k)] for k in np.linspace(0, len(drawn) - 1, min(SHEET_PICTURES, len(drawn)))})
     if film is None:
-        shown = chosen
+        drawn = chosen
     stage = _Stage(reader, settings, device)
     pictures: dict[int, np.ndarray] = {}
-    progress = Progress("picture", len(shown), quiet=quiet)
+    progress = Progress("picture", len(drawn), quiet=quiet)
     progress.update(0)
 
     def draw_all(target: Film | None) -> None:
         latest: tuple[int, np.ndarray] | None = None
-        for k, index in enumerate(shown):
+        for k, index in enumerate(drawn):
             if latest is None or latest[0] != index:
                 latest = (index, stage.draw(reader[index][2]))
             if target is not None:
@@ -206,11 +207,11 @@ def make_film(
     else:
         with Film(film, settings.fps, settings.quality) as target:
             draw_all(target)
-    progress.finish(len(shown))
+    progress.finish(len(drawn))
     if sheet is not None:
         labels = [f"{times[index]:.2f} s" for index in pictures]
         contact_sheet(list(pictures.values()), sheet, 4, labels, SHEET_WIDTH)
-    return len(shown)
+    return len(drawn)
 
 
 def _film_frames(times: list[float], fps: float) -> list[int]:
@@ -253,8 +254,7 @@ class _Stage:
             triangles = np.concatenate([triangles, corners])
             colors = np.concatenate([colors, np.tile(np.array(PLANE_COLOR, np.float32), (2, 1))])
         aspect = settings.width / settings.height
-        chosen = Camera.framing(low, high, aspect, direction=meta.get("view") or VIEW, margin=1.1)
-        self.camera = _camera(meta) or chosen
+        self.camera = _camera(meta) or Camera.framing(low, high, aspect, direction=meta.get("view") or VIEW, margin=1.1)
         self.renderer = Renderer(
             settings.width, settings.height, device, samples=settings.samples, wireframe=settings.wireframe
         )

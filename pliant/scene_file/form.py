@@ -98,20 +98,22 @@ def scalar(kind: str, default: Any, meaning: str, **limits: Any) -> Setting:
 class Name(Setting):
     """A text short enough for messages and file names."""
 
+    shortest: int = 0
+
     def check(self, value: Any, source: Source, path: KeyPath) -> Any:
         text = super().check(value, source, path)
-        if len(text) > LONGEST_NAME:
+        if not self.shortest <= len(text) <= LONGEST_NAME:
             what = f"{shown(text)} has {len(text):,} characters"
-            raise source.error(path, what, f"Give a name of at most {LONGEST_NAME}")
+            raise source.error(path, what, f"Give a name of {self.shortest} to {LONGEST_NAME}")
         return text
 
     def schema(self) -> dict[str, Any]:
-        return {**super().schema(), "maxLength": LONGEST_NAME}
+        return {**super().schema(), "minLength": self.shortest, "maxLength": LONGEST_NAME}
 
 
-def label(meaning: str) -> Name:
-    """A `Name` that is empty if not given."""
-    return Name(scalar("str", "", meaning).field)
+def label(meaning: str, shortest: int = 0) -> Name:
+    """A `Name` of at least so many characters."""
+    return Name(scalar("str", None if shortest else "", meaning).field, shortest)
 
 
 @dataclasses.dataclass(frozen=True)

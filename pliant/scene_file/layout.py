@@ -161,7 +161,7 @@ def scene_table() -> Table:
                 "settings of each method",
             ),
             "material": ListOf(
-                Table({"name": label("its name"), "base": base, **material}, "a material", ("name",)),
+                Table({"name": label("its name", 1), "base": base, **material}, "a material", ("name",)),
                 "materials by name",
             ),
             "body": ListOf(body, "the bodies"),

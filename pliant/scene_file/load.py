@@ -262,8 +262,6 @@ class _Builder:
     def _add_material(self, path: KeyPath) -> None:
         table = dict(self._value(path))
         name = table.pop("name")
-        if not name:
-            raise self.source.error((*path, "name"), "the name is empty", "Give every material a name of its own")
         if name in self.materials:
             raise self.source.error(
                 (*path, "name"), f"a material '{name}' is there already", "Give every material a name of its own"

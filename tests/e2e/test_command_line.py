@@ -1,6 +1,7 @@
 """The command ``pliant`` as a user meets it: in a process of its own."""
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -12,7 +13,11 @@ import pytest
 
 from pliant.checkpoint import read_checkpoint
 from pliant.cli import main
+from pliant.errors import BlowUpError
 from pliant.export.frames import FramesReader, part_path
+from pliant.run import runner
+from pliant.scene_file import scene_schema
+from pliant.simulation import Simulation
 
 SCENE = """version = 1
 name = "block"
@@ -174,7 +179,83 @@ def test_a_blow_up_keeps_the_last_good_frame(scene, tmp_path, capsys):
     last = values["blow_up"]["last_good_frame"]
     assert frames_of(out / "block.plf")[-1][0] == last == values["frames"]
     meta = json.loads(read_checkpoint(out / "block.last_good.ckpt")["meta"].tobytes())
-    assert meta["frame"] == last and (out / "block.last_good.ply").exists()
+    assert meta["frame"] == last
+    # the surface is the last frame of the recording, in the order of the meshes, without interior vertices
+    sequence = tmp_path / "ply"
+    assert main(["export", str(out / "block.plf"), "--out", str(sequence), "--quiet"]) == 0
+    assert (out / "block.last_good.ply").read_bytes() == (sequence / f"frame_{last:05d}.ply").read_bytes()
+
+
+def strict_json(path):
+    """What a parser that keeps to the standard reads."""
+
+    def refuse(word):
+        raise AssertionError(word)
+
+    return json.loads(path.read_text(), parse_constant=refuse)
+
+
+def test_no_infinity_in_the_summary(scene, tmp_path, monkeypatch):
+    """The implicit integrator has no stable step: JSON says null."""
+
+    def frame(sim, count=1):
+        raise BlowUpError("Blow-up.", {"frame": 1, "last_good_frame": 0, "stable_step": math.inf})
+
+    monkeypatch.setattr(Simulation, "frame", frame)
+    summary = tmp_path / "s.json"
+    words = ["run", scene, "--no-film", "--quiet", "--set", "integrator=implicit", "--out", tmp_path / "out"]
+    assert main([str(w) for w in [*words, "--json", summary, "--device", "cpu"]]) == 3
+    values = strict_json(summary)
+    assert values["blow_up"]["stable_step"] is None and values["stable_dt"] is None
+
+
+@pytest.mark.parametrize("where", ["stage_times", "summarize"])
+def test_ctrl_c_after_the_last_frame_still_gives_the_summary(scene, tmp_path, monkeypatch, capsys, where):
+    def interrupt(*_):
+        signal.raise_signal(signal.SIGINT)
+        return {}
+
+    if where == "stage_times":
+        monkeypatch.setattr(Simulation, "stage_times", interrupt)
+    else:
+        summarize = runner.summarize
+        monkeypatch.setattr(runner, "summarize", lambda *a: interrupt() or summarize(*a))
+    summary = tmp_path / "s.json"
+    words = ["run", scene, "--frames", "2", "--out", tmp_path / "out", "--json", summary, "--device", "cpu"]
+    assert main([str(w) for w in words]) == 130
+    shown = capsys.readouterr()
+    assert "block.plf" in shown.out and "Interrupted. The recording is whole" in shown.err
+    values = strict_json(summary)
+    assert values["completed"] and {"recording", "checkpoint", "json"} <= values["outputs"].keys()
+
+
+def test_resume_without_a_checkpoint_keeps_the_recording(scene, tmp_path, capsys):
+    out = tmp_path / "out"
+    options = ["run", str(scene), "--no-film", "--quiet", "--device", "cpu", "--frames", "3", "--out", str(out)]
+    assert main(options) == 0
+    recording, part = out / "block.plf", part_path(out / "block.plf")
+    before = recording.read_bytes()
+    (out / "block.ckpt").unlink()
+    assert main([*options, "--resume"]) == 2
+    error = capsys.readouterr().err
+    assert "block.plf" in error and "no checkpoint" in error and "--out" in error
+    assert recording.read_bytes() == before and not part.exists()
+    # of a run that was killed, too, if it had come past a checkpoint
+    recording.rename(part)
+    assert main([*options, "--resume", "--checkpoint-every", "2"]) == 2
+    assert part.read_bytes() == before
+    # broken off before the first one: begins anew, and comes to the same
+    assert main([*options, "--resume"]) == 0
+    assert recording.read_bytes() == before and not part.exists()
+
+
+def test_resume_does_not_shorten_a_run(scene, tmp_path, capsys):
+    options = ["run", str(scene), "--no-film", "--quiet", "--device", "cpu", "--out", str(tmp_path / "out")]
+    assert main([*options, "--frames", "5"]) == 0
+    assert main([*options, "--frames", "3", "--resume"]) == 2
+    assert "has 5 frames already, and 3 are asked for" in capsys.readouterr().err
+    assert main([*options, "--frames", "5", "--resume"]) == 0
+    assert len(frames_of(tmp_path / "out" / "block.plf")) == 6
 
 
 def test_render_and_export(scene, tmp_path, capsys):
@@ -189,6 +270,9 @@ def test_render_and_export(scene, tmp_path, capsys):
     assert "5 pictures" in capsys.readouterr().out
     assert main(["export", recording, "--sequence", "obj", "--out", str(tmp_path / "obj"), "--quiet"]) == 0
     assert len(list((tmp_path / "obj").iterdir())) == 5
+    capsys.readouterr()
+    assert main(["render", recording, "--film", str(film), "--picture", str(tmp_path / "x.jpg"), "--quiet"]) == 2
+    assert "x.jpg" in (error := capsys.readouterr().err) and ".png" in error
 
 
 @pytest.mark.parametrize(
@@ -203,6 +287,9 @@ def test_render_and_export(scene, tmp_path, capsys):
         (["render", "nope.plf"], "nope.plf"),
         (["export", "nope.plf", "--out", "x"], "nope.plf"),
         (["scenes", "dorp"], "Did you mean 'drop'"),
+        (["scenes", "--schema", "drop"], "'drop'"),
+        (["scenes", "--out", "x.json"], "--schema"),
+        (["bench", "sprngs"], "springs"),
     ],
 )
 def test_errors_are_one_line(words, expected, capsys, tmp_path, monkeypatch):
@@ -212,12 +299,18 @@ def test_errors_are_one_line(words, expected, capsys, tmp_path, monkeypatch):
     assert error.startswith("pliant: error: ") and error.count("\n") == 1 and expected in error
 
 
-def test_scenes_and_info(capsys):
+def test_what_is_listed(capsys, tmp_path):
     assert main(["scenes"]) == 0
     listed = capsys.readouterr().out
     assert "drop" in listed and "implicit" in listed
     assert main(["scenes", "drop"]) == 0
     assert "version = 1" in capsys.readouterr().out
+    assert main(["scenes", "--schema"]) == 0
+    assert json.loads(capsys.readouterr().out) == scene_schema()
+    assert main(["scenes", "--schema", "--out", str(tmp_path / "schema.json")]) == 0
+    assert json.loads((tmp_path / "schema.json").read_text()) == scene_schema() and not capsys.readouterr().out
+    assert main(["bench"]) == 0
+    assert "springs" in capsys.readouterr().out
     assert main(["info"]) == 0
     shown = capsys.readouterr().out
     assert all(word in shown for word in ("pliant", "warp", "threads", "kernel cache"))
