@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import warp as wp
@@ -20,10 +20,12 @@ from pliant.solvers.mass_spring.bodies import body_constants, elastic_energy
 from pliant.solvers.mass_spring.constants import BodyConstants, StepConstants
 from pliant.solvers.mass_spring.cpu_kernels import step_patches
 from pliant.solvers.mass_spring.elements import mass_spring_elements
-from pliant.solvers.mass_spring.implicit import ImplicitEuler
 from pliant.solvers.mass_spring.settings import DAMPING_FORMS, MassSpringSettings
 from pliant.solvers.mass_spring.tables import CpuLayout, CudaLayout, cpu_layout, cuda_layout
 from pliant.solvers.protocol import BodySpec, World
+
+if TYPE_CHECKING:
+    from pliant.solvers.mass_spring.implicit import ImplicitEuler
 
 ACTIONS = {"euler": constants.EULER, "symplectic": constants.SYMPLECTIC, "verlet": constants.VERLET}
 
@@ -97,6 +99,9 @@ class MassSpring:
         if kind in ("midpoint", "rk4"):
             self.x_stage, self.carry_stage, self.v2, self.v3, self.v4, self.a2, self.a3, self.a4 = vectors(8)
         if kind == "implicit":
+            # imported where it is used: its kernels would cost every start
+            from pliant.solvers.mass_spring.implicit import ImplicitEuler
+
             self.implicit = ImplicitEuler(
                 self.model,
                 self.bodies,
