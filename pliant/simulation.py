@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time as clock
 from collections.abc import Sequence
@@ -298,8 +299,13 @@ class Simulation:
         return measure(self.model, x, v, np.array(self.world.gravity), elastic)
 
     def contact_list(self) -> ContactList:
-        """The contacts of the last substep."""
-        return self.contacts.read()
+        """The contacts at the end of the last frame, with the bodies and vertices that touch."""
+        found = self.contacts.read()
+        vertex = np.zeros(self.state.count, np.int64)
+        for body in self.model.bodies:
+            vertex[body.particle_of] = np.arange(len(body.rank))
+        body_of = self.model.particles.body[found.particle]
+        return dataclasses.replace(found, body=body_of, vertex=vertex[found.particle])
 
     # ---- touching -----------------------------------------------------------------------------------------------
 

@@ -18,13 +18,18 @@ class ContactList:
         particle: particle number (c,).
         collider: collider number (c,).
         normal: out of the collider (c, 3).
-        depth: penetration before it was resolved [m] (c,).
+        depth: penetration before it was resolved [m] (c,); zero where a frame was done in fused substeps, which look
+            for contacts once at its end.
+        body: number of the body (c,), where a simulation was asked.
+        vertex: number of the vertex in that body's mesh (c,), likewise.
     """
 
     particle: np.ndarray
     collider: np.ndarray
     normal: np.ndarray
     depth: np.ndarray
+    body: np.ndarray | None = None
+    vertex: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.particle)

@@ -92,3 +92,17 @@ def test_bad_planes_are_refused(keywords, where):
 def test_bad_surfaces_are_refused(keywords):
     with pytest.raises(InputError, match="Give a number"):
         PlaneSurface(**keywords)
+
+
+def test_contacts_name_the_body_and_the_vertex():
+    from pliant import Scene, shapes
+
+    scene = Scene()
+    scene.add_body(shapes.ball(0.3, 3), name="high", position=(0, 5, 0))
+    scene.add_body(shapes.box(0.4, 3), name="low", position=(1, 0.2, 0))
+    scene.add_plane()
+    sim = scene.build("cpu")
+    sim.frame(3)
+    found = sim.contact_list()
+    assert len(found) >= 4 and set(found.body.tolist()) == {1}
+    assert np.abs(sim.positions("low")[found.vertex, 1]).max() < 1e-5
