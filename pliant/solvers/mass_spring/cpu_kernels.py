@@ -149,11 +149,17 @@ def step_patches(
     for k in range(owned):
         i = first + k
         w = inv_mass[i]
-        a = acceleration(xyz(patches.force[base + k]), f_ext[i], v[i], w, body, step)
+        outside = wp.vec3()
+        if step.has_f_ext != 0:
+            outside = f_ext[i]
+        a = acceleration(xyz(patches.force[base + k]), outside, v[i], w, body, step)
         if step.action == 0:
             a_inout[i] = a
         else:
-            next = advance(x[i], carry[i], v[i], v_carry[i], a, a_inout[i], body, step, planes, w == 0.0)
+            before = wp.vec3()
+            if step.action == 3:
+                before = a_inout[i]
+            next = advance(x[i], carry[i], v[i], v_carry[i], a, before, body, step, planes, w == 0.0)
             x_out[i] = next.x
             carry_out[i] = next.carry
             v_out[i] = next.v
