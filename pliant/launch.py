@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import warp as wp
 
 from pliant.errors import InputError
@@ -68,6 +69,18 @@ def thread_count() -> int:
             raise InputError(f"PLIANT_THREADS is {text!r}", "environment", "Give a whole number of at least 1")
         return int(text)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
+def versions() -> dict[str, str]:
+    """The versions that a measurement or a run depends on."""
+    from pliant import __version__
+
+    return {
+        "pliant": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "warp": wp.config.version,
+    }
 
 
 def cpu_name() -> str:
@@ -212,12 +225,11 @@ def launch(
 
 def copy(target: wp.array, source: wp.array, first: int = 0, count: int | None = None) -> None:
     """Copy an array, or a run of its items, on its device; recorded and captured like a launch."""
-    count = len(source) - first if count is None else count
-    whole = count
+    items = len(source) - first if count is None else count
     if _recordings.stack:
-        _recordings.stack[-1].add([lambda: wp.copy(target, source, first, first, whole)])
+        _recordings.stack[-1].add([lambda: wp.copy(target, source, first, first, items)])
     else:
-        wp.copy(target, source, first, first, whole)
+        wp.copy(target, source, first, first, items)
 
 
 def repeat_while(going: wp.array, body: Callable[[], None], *, device: str) -> None:

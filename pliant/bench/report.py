@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import platform
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import warp as wp
 
 from pliant.files import replace_file
-from pliant.launch import cpu_name, thread_count
+from pliant.launch import cpu_name, thread_count, versions
 
 
 @dataclasses.dataclass
@@ -47,17 +45,6 @@ class Report:
     def save(self, path: str | Path) -> None:
         with replace_file(path) as file:
             file.write(json.dumps(self.rows, indent=1).encode())
-
-
-def versions() -> dict[str, str]:
-    from pliant import __version__
-
-    return {
-        "pliant": __version__,
-        "warp": wp.config.version,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-    }
 
 
 def device_name(device: str) -> str:

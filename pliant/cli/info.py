@@ -19,8 +19,7 @@ def action(args: argparse.Namespace) -> int:
 
     import warp as wp
 
-    from pliant.launch import cpu_name, pick_device, thread_count
-    from pliant.run import versions
+    from pliant.launch import cpu_name, pick_device, thread_count, versions
 
     default = pick_device("auto")
     for name, version in versions().items():

@@ -2,7 +2,6 @@
 
 from pliant.run.recording import film_settings, make_film, open_recording, write_sequence
 from pliant.run.runner import RunOptions, RunResult, run_scene
-from pliant.run.summary import versions
 
 __all__ = [
     "RunOptions",
@@ -11,6 +10,5 @@ __all__ = [
     "make_film",
     "open_recording",
     "run_scene",
-    "versions",
     "write_sequence",
 ]
