@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import warp as wp
 
 from pliant.errors import InputError
@@ -69,18 +68,6 @@ def thread_count() -> int:
             raise InputError(f"PLIANT_THREADS is {text!r}", "environment", "Give a whole number of at least 1")
         return int(text)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
-
-
-def versions() -> dict[str, str]:
-    """The versions that a measurement or a run depends on."""
-    from pliant import __version__
-
-    return {
-        "pliant": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "warp": wp.config.version,
-    }
 
 
 def cpu_name() -> str:

@@ -10,7 +10,8 @@ from typing import Any
 import warp as wp
 
 from pliant.files import replace_file
-from pliant.launch import cpu_name, thread_count, versions
+from pliant.launch import cpu_name, thread_count
+from pliant.run.summary import versions
 
 
 @dataclasses.dataclass

@@ -34,12 +34,13 @@ from __future__ import annotations
 
 import math
 import os
+import platform
 import time
 from typing import Any
 
 import warp as wp
 
-from pliant.launch import cpu_name, thread_count, versions
+from pliant.launch import cpu_name, thread_count
 from pliant.run.log import RunLog
 from pliant.simulation import Simulation
 
@@ -56,6 +57,18 @@ def process_start() -> float:
         return time.time() - uptime + ticks / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError):
         return _loaded
+
+
+def versions() -> dict[str, str]:
+    """The versions that a measurement or a run depends on."""
+    from pliant import __version__
+
+    return {
+        "pliant": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "warp": wp.config.version,
+    }
 
 
 def summarize(sim: Simulation, log: RunLog, name: str, asked: int) -> dict[str, Any]:
