@@ -19,7 +19,8 @@ def action(args: argparse.Namespace) -> int:
 
     import warp as wp
 
-    from pliant.launch import cpu_name, pick_device, thread_count, versions
+    from pliant.launch import cpu_name, pick_device, thread_count
+    from pliant.run.summary import versions
 
     default = pick_device("auto")
     for name, version in versions().items():

@@ -38,6 +38,7 @@ import platform
 import time
 from typing import Any
 
+import numpy as np
 import warp as wp
 
 from pliant.launch import cpu_name, thread_count
