@@ -26,16 +26,15 @@ def spring_force(d: wp.vec3, dv: wp.vec3, rest_length: float, stiffness: float, 
 
 
 @wp.func
-def spring_hessian_product(d: wp.vec3, u: wp.vec3, rest_length: float, stiffness: float, along_extra: float) -> wp.vec3:
-    """The spring's positive semi-definite stiffness block applied to u = u_i - u_j.
+def spring_hessian(d: wp.vec3, rest_length: float, stiffness: float, along: float) -> wp.mat33:
+    """The spring's 3 x 3 stiffness block, made positive semi-definite [N/m].
 
     k [n n^T + max(0, 1 - L/|d|) (1 - n n^T)]: a compressed spring's negative transverse part is dropped, which is
-    its projection onto the positive semi-definite matrices. `along_extra` [N/m] is added along n (damping).
+    its projection onto the positive semi-definite matrices. `along` is the stiffness along n, damper included.
     """
+    one = wp.identity(n=3, dtype=float)
     squared = wp.dot(d, d)
     if squared <= 0.0:
-        return (stiffness + along_extra) * u
-    inverse = 1.0 / wp.sqrt(squared)
-    across = stiffness * wp.max(0.0, 1.0 - rest_length * inverse)
-    along = (stiffness + along_extra - across) * inverse * inverse * wp.dot(d, u)
-    return across * u + along * d
+        return along * one
+    across = stiffness * wp.max(0.0, 1.0 - rest_length / wp.sqrt(squared))
+    return across * one + ((along - across) / squared) * wp.outer(d, d)

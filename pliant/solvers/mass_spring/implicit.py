@@ -71,7 +71,8 @@ class ImplicitEuler:
         self.zero = wp.zeros(n, dtype=wp.vec3, device=device)
         self.grip = wp.zeros(n, dtype=wp.vec4, device=device)
         self.inverse = wp.zeros(n, dtype=wp.mat33, device=device)
-        self.tet_product = wp.zeros(max(self.tets, 1), dtype=float, device=device)
+        self.diagonal = wp.zeros(n, dtype=wp.mat33, device=device)
+        self.block = wp.zeros(2 * model.springs.count, dtype=wp.mat33, device=device)
         self.parts = wp.zeros(CHUNKS, dtype=wp.float64, device=device)
         self.scalars = wp.zeros(8, dtype=wp.float64, device=device)
         self.going = wp.zeros(1, dtype=int, device=device)
@@ -79,23 +80,9 @@ class ImplicitEuler:
     def _each(self, kernel: object, inputs: list, outputs: list, grain: int = 4096) -> None:
         launch(kernel, self.count, inputs, outputs, device=self.device, first=self.first, grain=grain)
 
-    def _product(self, x: wp.array, p: wp.array, dt: float, out: wp.array) -> None:
-        """out = (M + dt D + dt^2 K) p, with the stiffness and damping at positions x."""
-        if self.tets:
-            launch(
-                kernels.tet_products,
-                self.tets,
-                [self.around, self.bodies, x, p, dt * dt, 1.0 / dt],
-                [self.tet_product],
-                device=self.device,
-                grain=4096,
-            )
-        self._each(
-            kernels.system_product,
-            [self.around, self.bodies, self.mass, x, p, self.tet_product, 1.0, dt * dt, 1.0 / dt],
-            [out],
-            grain=1024,
-        )
+    def _product(self, p: wp.array, out: wp.array) -> None:
+        """out = A p."""
+        self._each(kernels.system_product, [self.around, self.diagonal, self.block, p], [out], grain=1024)
 
     def _dot(self, a: wp.array, b: wp.array) -> None:
         launch(
@@ -109,21 +96,20 @@ class ImplicitEuler:
 
     def _solve(self, w: wp.array, dt: float) -> None:
         """Filtered CG for the change dv of the velocities; what dv holds at first is prescribed (z in the paper)."""
-        x = self.x_linear
         self._each(
-            kernels.inverse_diagonal,
-            [self.around, self.bodies, self.mass, x, dt * dt, 1.0 / dt],
-            [self.inverse],
-            grain=1024,
+            kernels.assemble_rows,
+            [self.around, self.bodies, self.mass, self.x_linear, dt],
+            [self.diagonal, self.block, self.inverse],
+            grain=256,
         )
-        self._product(x, self.dv, dt, self.az)
+        self._product(self.dv, self.az)
         self._each(newton.first_direction, [w, self.full, self.az, self.normal, self.inverse], [self.r, self.d])
         one = lambda kernel, inputs, outputs: launch(kernel, 1, inputs, outputs, device=self.device)
         self._dot(self.r, self.d)
         one(kernels.begin_solve, [self.parts, self.tolerance], [self.scalars, self.going])
 
         def iterate() -> None:
-            self._product(x, self.d, dt, self.q)
+            self._product(self.d, self.q)
             self._dot(self.d, self.q)
             one(kernels.find_alpha, [self.parts], [self.scalars])
             self._each(
@@ -239,23 +225,32 @@ def _around(model: Model, device: str) -> kernels.Around:
         setattr(around, name, wp.array(np.ascontiguousarray(array), dtype=dtype, device=device))
 
     starts, element, corner = incidence(model.springs.pairs, n)
+    owner = np.repeat(np.arange(n), np.diff(starts))
+    other = model.springs.pairs[element, 1 - corner]
     put("spring_starts", starts.astype(np.int32), int)
-    put("spring_other", model.springs.pairs[element, 1 - corner], int)
+    put("spring_other", other, int)
     constants = np.stack([model.springs.stiffness, model.springs.rest_length], 1).astype(np.float32)
     put("spring_constants", constants[element], wp.vec2)
+    keys = owner.astype(np.int64) * n + other
+    order = np.argsort(keys, kind="stable")
+
+    def put_seen(name: str, corners: np.ndarray, others_of: np.ndarray, dtype: object) -> np.ndarray:
+        """Store the elements around each particle as seen from it; return their numbers."""
+        first, number, mine = incidence(corners, n)
+        others = np.take_along_axis(corners[number], others_of[mine], axis=1)
+        viewer = np.repeat(np.arange(n, dtype=np.int64), np.diff(first))
+        slots = order[np.searchsorted(keys[order], viewer[:, None] * n + others)]
+        put(f"{name}_starts", first.astype(np.int32), int)
+        put(f"{name}_others", others, dtype)
+        put(f"{name}_blocks", slots.astype(np.int32), dtype)
+        return number
+
     tets = model.tets.corners
-    starts, element, corner = incidence(tets, n)
-    put("tet_starts", starts.astype(np.int32), int)
-    put("tet_number", element.astype(np.int32), int)
-    put("tet_others", np.take_along_axis(tets[element], OTHER_CORNERS[corner], axis=1), wp.vec3i)
+    put("tet_number", put_seen("tet", tets, OTHER_CORNERS, wp.vec3i).astype(np.int32), int)
     put("tet_corners", tets, wp.vec4i)
     put("tet_inv_six_volume", (1.0 / (6.0 * model.tets.rest_volume)).astype(np.float32), float)
     first_body = model.particles.body[model.bodies[0].particles[0]]
     put("tet_body", model.particles.body[tets[:, 0]] - first_body, int)
-    triangles = model.triangles.corners
-    starts, element, corner = incidence(triangles, n)
-    put("triangle_starts", starts.astype(np.int32), int)
-    others = np.array([[1, 2], [2, 0], [0, 1]])
-    put("triangle_others", np.take_along_axis(triangles[element], others[corner], axis=1), wp.vec2i)
-    put("triangle_inv_double_area", (0.5 / model.triangles.rest_area[element]).astype(np.float32), float)
+    seen = put_seen("triangle", model.triangles.corners, np.array([[1, 2], [2, 0], [0, 1]]), wp.vec2i)
+    put("triangle_inv_double_area", (0.5 / model.triangles.rest_area[seen]).astype(np.float32), float)
     return around

@@ -1,14 +1,15 @@
-"""The linear system of implicit Euler, matrix-free: products with its matrix, the inverse of its diagonal, and a
-preconditioned CG that keeps its scalars on the device.
+"""The linear system of implicit Euler: its matrix in 3 x 3 blocks, products with it, and a preconditioned CG that keeps
+its scalars on the device.
 
-Sums over the elements around a particle are gathered, and dot products are added in a fixed order in float64, so the
-solve is deterministic.
+Every edge of a tet or triangle is a spring, so a row of the matrix has one block for the particle and one for each of
+its springs. Rows are gathered by their particle, and dot products are added in a fixed order in float64, so the solve
+is deterministic.
 """
 
 import warp as wp
 
-from pliant.physics.spring import spring_hessian_product
-from pliant.physics.volume import opposite_normal, pressure_scale, six_volume_rate
+from pliant.physics.spring import spring_hessian
+from pliant.physics.volume import pressure_scale
 from pliant.solvers.mass_spring.constants import BodyConstants
 
 wp.set_module_options({"enable_backward": False})
@@ -16,7 +17,11 @@ wp.set_module_options({"enable_backward": False})
 
 @wp.struct
 class Around:
-    """The elements around each particle: springs, tets (other corners in upright order), and triangles' springs."""
+    """The elements around each particle.
+
+    A tet or triangle is seen from each corner: `*_others` are its other corners, in upright order, and `*_blocks` the
+    springs of this particle that lead to them.
+    """
 
     body: wp.array(dtype=int)
     spring_starts: wp.array(dtype=int)
@@ -25,127 +30,100 @@ class Around:
     tet_starts: wp.array(dtype=int)
     tet_number: wp.array(dtype=int)
     tet_others: wp.array(dtype=wp.vec3i)
+    tet_blocks: wp.array(dtype=wp.vec3i)
     tet_corners: wp.array(dtype=wp.vec4i)
     tet_inv_six_volume: wp.array(dtype=float)
     tet_body: wp.array(dtype=int)
     triangle_starts: wp.array(dtype=int)
     triangle_others: wp.array(dtype=wp.vec2i)
+    triangle_blocks: wp.array(dtype=wp.vec2i)
     triangle_inv_double_area: wp.array(dtype=float)
 
 
 @wp.kernel
-def tet_products(
-    start: int,
-    around: Around,
-    bodies: wp.array(dtype=BodyConstants),
-    x: wp.array(dtype=wp.vec3),
-    p: wp.array(dtype=wp.vec3),
-    factor: float,
-    inv_dt: float,
-    product_out: wp.array(dtype=float),
-):
-    """For each tet: factor K' (1 + damping time / dt) times the rate of V/V0 along p, the positive (Gauss-Newton) part
-    of the volume energy's Hessian."""
-    t = start + wp.tid()
-    corners = around.tet_corners[t]
-    body = bodies[around.tet_body[t]]
-    i = corners[0]
-    e1 = x[corners[1]] - x[i]
-    e2 = x[corners[2]] - x[i]
-    e3 = x[corners[3]] - x[i]
-    rate = six_volume_rate(e1, e2, e3, p[corners[1]] - p[i], p[corners[2]] - p[i], p[corners[3]] - p[i])
-    inv = around.tet_inv_six_volume[t]
-    damping = float(0.0)
-    if body.volume_damping_form == 1:
-        damping = body.volume_damping * inv_dt
-    scale = pressure_scale(inv, body.volume_stiffness, body.volume_form)
-    product_out[t] = factor * scale * (1.0 + damping) * inv * rate
-
-
-@wp.kernel
-def system_product(
+def assemble_rows(
     start: int,
     around: Around,
     bodies: wp.array(dtype=BodyConstants),
     mass: wp.array(dtype=float),
     x: wp.array(dtype=wp.vec3),
-    p: wp.array(dtype=wp.vec3),
-    tet_product: wp.array(dtype=float),
-    mass_factor: float,
-    factor: float,
-    inv_dt: float,
-    q_out: wp.array(dtype=wp.vec3),
+    dt: float,
+    diagonal_out: wp.array(dtype=wp.mat33),
+    block_out: wp.array(dtype=wp.mat33),
+    inverse_out: wp.array(dtype=wp.mat33),
 ):
-    """q = (mass_factor M + factor (K + D / dt)) p."""
+    """One row of M + dt D + dt^2 K at positions x, made positive semi-definite, and the inverse of its diagonal block.
+
+    A spring gives its exact projection, a volume or an area the part of its Hessian that is the square of its
+    gradient (Gauss-Newton).
+    """
     i = start + wp.tid()
     body = bodies[around.body[i]]
     xi = x[i]
-    pi = p[i]
-    q = (mass_factor * mass[i] * (1.0 + body.drag * factor * inv_dt)) * pi
+    row = (mass[i] * (1.0 + dt * body.drag)) * wp.identity(n=3, dtype=float)
+    along_factor = 1.0 + body.spring_damping_time / dt
     for s in range(around.spring_starts[i], around.spring_starts[i + 1]):
-        j = around.spring_other[s]
         constants = around.spring_constants[s]
-        k = constants[0]
-        q += factor * spring_hessian_product(
-            x[j] - xi, pi - p[j], constants[1], k, k * body.spring_damping_time * inv_dt
-        )
+        k = dt * dt * constants[0]
+        spring = spring_hessian(x[around.spring_other[s]] - xi, constants[1], k, k * along_factor)
+        row += spring
+        block_out[s] = -spring
+    damping = float(1.0)
+    if body.volume_damping_form == 1:
+        damping = 1.0 + body.volume_damping / dt
     for s in range(around.tet_starts[i], around.tet_starts[i + 1]):
         others = around.tet_others[s]
-        normal = opposite_normal(x[others[0]] - xi, x[others[1]] - xi, x[others[2]] - xi)
-        q -= (tet_product[around.tet_number[s]] / 6.0) * normal
+        blocks = around.tet_blocks[s]
+        e1 = x[others[0]] - xi
+        e2 = x[others[1]] - xi
+        e3 = x[others[2]] - xi
+        # gradients of 6 V at the corners
+        g1 = wp.cross(e2, e3)
+        g2 = wp.cross(e3, e1)
+        g3 = wp.cross(e1, e2)
+        inv = around.tet_inv_six_volume[around.tet_number[s]]
+        scale = pressure_scale(inv, body.volume_stiffness, body.volume_form)
+        mine = (-dt * dt * scale * damping * inv / 6.0) * (g1 + g2 + g3)
+        row -= wp.outer(mine, g1 + g2 + g3)
+        block_out[blocks[0]] = block_out[blocks[0]] + wp.outer(mine, g1)
+        block_out[blocks[1]] = block_out[blocks[1]] + wp.outer(mine, g2)
+        block_out[blocks[2]] = block_out[blocks[2]] + wp.outer(mine, g3)
     for s in range(around.triangle_starts[i], around.triangle_starts[i + 1]):
         ends = around.triangle_others[s]
+        slots = around.triangle_blocks[s]
         e1 = x[ends[0]] - xi
         e2 = x[ends[1]] - xi
         normal = wp.cross(e1, e2)
         double_area = wp.length(normal)
         if double_area > 0.0:
             unit = normal / double_area
-            rate = wp.dot(unit, wp.cross(p[ends[0]] - pi, e2) + wp.cross(e1, p[ends[1]] - pi))
-            tension = body.area_stiffness * (1.0 + body.area_damping_time * inv_dt) * rate
-            tension *= around.triangle_inv_double_area[s]
-            q -= factor * 0.5 * tension * wp.cross(unit, e1 - e2)
-    q_out[i] = q
+            # gradients of 2 A at the other corners
+            g1 = wp.cross(e2, unit)
+            g2 = wp.cross(unit, e1)
+            stiffness = dt * dt * body.area_stiffness * (1.0 + body.area_damping_time / dt)
+            mine = (-0.5 * stiffness * around.triangle_inv_double_area[s]) * (g1 + g2)
+            row -= wp.outer(mine, g1 + g2)
+            block_out[slots[0]] = block_out[slots[0]] + wp.outer(mine, g1)
+            block_out[slots[1]] = block_out[slots[1]] + wp.outer(mine, g2)
+    diagonal_out[i] = row
+    inverse_out[i] = wp.inverse(row)
 
 
 @wp.kernel
-def inverse_diagonal(
+def system_product(
     start: int,
     around: Around,
-    bodies: wp.array(dtype=BodyConstants),
-    mass: wp.array(dtype=float),
-    x: wp.array(dtype=wp.vec3),
-    factor: float,
-    inv_dt: float,
-    inverse_out: wp.array(dtype=wp.mat33),
+    diagonal: wp.array(dtype=wp.mat33),
+    block: wp.array(dtype=wp.mat33),
+    p: wp.array(dtype=wp.vec3),
+    q_out: wp.array(dtype=wp.vec3),
 ):
-    """The inverse of each particle's 3 x 3 block of M + factor (K + D / dt): the preconditioner."""
+    """q = A p."""
     i = start + wp.tid()
-    body = bodies[around.body[i]]
-    xi = x[i]
-    block = mass[i] * (1.0 + body.drag * factor * inv_dt) * wp.identity(n=3, dtype=float)
+    q = diagonal[i] * p[i]
     for s in range(around.spring_starts[i], around.spring_starts[i + 1]):
-        constants = around.spring_constants[s]
-        k = constants[0]
-        extra = k * body.spring_damping_time * inv_dt
-        d = x[around.spring_other[s]] - xi
-        squared = wp.dot(d, d)
-        if squared > 0.0:
-            across = k * wp.max(0.0, 1.0 - constants[1] / wp.sqrt(squared))
-            block += factor * (
-                across * wp.identity(n=3, dtype=float) + ((k + extra - across) / squared) * wp.outer(d, d)
-            )
-    for s in range(around.tet_starts[i], around.tet_starts[i + 1]):
-        t = around.tet_number[s]
-        others = around.tet_others[s]
-        normal = opposite_normal(x[others[0]] - xi, x[others[1]] - xi, x[others[2]] - xi)
-        inv = around.tet_inv_six_volume[t]
-        damping = float(0.0)
-        if body.volume_damping_form == 1:
-            damping = body.volume_damping * inv_dt
-        scale = pressure_scale(inv, body.volume_stiffness, body.volume_form) * (1.0 + damping)
-        block += (factor * scale * inv / 6.0) * wp.outer(normal, normal)
-    inverse_out[i] = wp.inverse(block)
+        q += block[s] * p[around.spring_other[s]]
+    q_out[i] = q
 
 
 @wp.func

@@ -5,7 +5,7 @@ import warp as wp
 from pliant.physics.contact import PlaneData
 from pliant.physics.integrate import add_carried
 from pliant.physics.spring import spring_energy
-from pliant.physics.volume import pressure_scale
+from pliant.physics.volume import pressure_scale, six_volume_rate
 from pliant.solvers.mass_spring.constants import BodyConstants
 from pliant.solvers.mass_spring.implicit_kernels import Around, filtered, total_of
 
@@ -194,16 +194,13 @@ def merit_elements(
         inv = around.tet_inv_six_volume[t]
         i = corners[0]
         e1 = x[corners[1]] - x[i]
-        g1 = wp.cross(x[corners[2]] - x[i], x[corners[3]] - x[i])
-        strain = wp.dot(e1, g1) * inv - 1.0
+        e2 = x[corners[2]] - x[i]
+        e3 = x[corners[3]] - x[i]
+        strain = wp.dot(e1, wp.cross(e2, e3)) * inv - 1.0
         scale = pressure_scale(inv, body.volume_stiffness, body.volume_form) / (6.0 * inv)
         energy = 0.5 * scale * strain * strain
         if body.volume_damping_form == 1:
-            g2 = wp.cross(x[corners[3]] - x[i], e1)
-            g3 = wp.cross(e1, x[corners[2]] - x[i])
-            rate = inv * (
-                wp.dot(v[corners[1]] - v[i], g1) + wp.dot(v[corners[2]] - v[i], g2) + wp.dot(v[corners[3]] - v[i], g3)
-            )
+            rate = inv * six_volume_rate(e1, e2, e3, v[corners[1]] - v[i], v[corners[2]] - v[i], v[corners[3]] - v[i])
             energy += 0.5 * dt * scale * body.volume_damping * rate * rate
         total += wp.float64(energy)
     parts_inout[c] = parts_inout[c] + total
