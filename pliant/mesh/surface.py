@@ -9,6 +9,7 @@ import numpy as np
 
 from pliant.errors import InputError
 from pliant.mesh import arrays
+from pliant.mesh.look import Look
 
 EDGE_CORNERS = ((0, 1), (1, 2), (2, 0))
 FLAT_TRIANGLE = 1e-10
@@ -24,16 +25,20 @@ class SurfaceMesh:
         triangles: (k, 3) int32, counter-clockwise from outside.
         name: for messages and files.
         notes: what was done to the mesh on its way here, for the user.
+        look: names of parts, paints and texture coordinates, where the file had them.
     """
 
     vertices: np.ndarray
     triangles: np.ndarray
     name: str = ""
     notes: tuple[str, ...] = ()
+    look: Look | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "vertices", arrays.as_points(self.vertices, "SurfaceMesh.vertices"))
         object.__setattr__(self, "triangles", arrays.as_indices(self.triangles, 3, "SurfaceMesh.triangles"))
+        if self.look is not None:
+            self.look.check(len(self.triangles), len(self.vertices), self.name or "SurfaceMesh")
 
     def check(self, where: str = "") -> list[str]:
         """Raise `InputError` for what cannot be simulated; return notes on what is only suspicious.
@@ -123,10 +128,32 @@ class SurfaceMesh:
     def drop_unused(self) -> SurfaceMesh:
         """A copy without the vertices that belong to no triangle; the others keep their order."""
         arrays.check_indices(self.triangles, len(self.vertices), "triangle", self.name or "surface mesh")
+        used = arrays.used_vertices(self.triangles, len(self.vertices))
         vertices, triangles = arrays.without_unused(self.vertices, self.triangles)
         dropped = len(self.vertices) - len(vertices)
         notes = (*self.notes, f"{dropped} vertices that belong to no triangle were left out") if dropped else self.notes
-        return SurfaceMesh(vertices, triangles, self.name, notes)
+        return SurfaceMesh(vertices, triangles, self.name, notes, self.look and self.look.of_vertices(used))
+
+    def of_triangles(self, rows: np.ndarray) -> SurfaceMesh:
+        """A copy with the chosen triangles (numbers or a mask), all vertices kept."""
+        look = self.look and self.look.of_triangles(rows)
+        return dataclasses.replace(self, triangles=self.triangles[rows], look=look)
+
+    def turned(self, rows: np.ndarray) -> SurfaceMesh:
+        """A copy in which the chosen triangles (numbers or a mask) wind the other way."""
+        triangles = self.triangles.copy()
+        triangles[rows, 1], triangles[rows, 2] = self.triangles[rows, 2], self.triangles[rows, 1]
+        return dataclasses.replace(self, triangles=triangles, look=self.look and self.look.turned(rows))
+
+    def merged(self, vertex_of: np.ndarray, vertices: np.ndarray) -> SurfaceMesh:
+        """A copy over fewer vertices (p, 3) [m]: old vertex i becomes vertex_of[i] (n,)."""
+        look = self.look
+        if look is not None and look.vertex_colors is not None:
+            first = np.full(len(vertices), -1, np.int64)
+            first[vertex_of[::-1]] = np.arange(len(vertex_of))[::-1]
+            look = look.of_vertices(first)
+        triangles = np.asarray(vertex_of)[self.triangles].astype(np.int32)
+        return dataclasses.replace(self, vertices=vertices, triangles=triangles, look=look)
 
     def translated(self, by: Any) -> SurfaceMesh:
         """A copy moved by (x, y, z) [m]."""
