@@ -21,11 +21,11 @@ def opposite_normal(e1: wp.vec3, e2: wp.vec3, e3: wp.vec3) -> wp.vec3:
 @wp.func
 def pressure_scale(inv_six_volume: float, stiffness: float, form: int) -> float:
     """The factor K' in dE/dV = K' (V/V0 - 1) [Pa], for the three readings of the volume constant."""
-    if form == 0:
+    if form == VOLUME_PER_VOLUME:
         return stiffness
     if inv_six_volume <= 0.0:
         return 0.0
-    if form == 1:
+    if form == VOLUME_RELATIVE:
         return stiffness * 6.0 * inv_six_volume
     return stiffness / inv_six_volume
 

@@ -10,7 +10,7 @@ import warp as wp
 
 from pliant.physics.spring import spring_hessian
 from pliant.physics.volume import pressure_scale
-from pliant.solvers.mass_spring.constants import BodyConstants
+from pliant.solvers.mass_spring.constants import RATE, BodyConstants
 
 wp.set_module_options({"enable_backward": False})
 
@@ -69,7 +69,7 @@ def assemble_rows(
         row += spring
         block_out[s] = -spring
     damping = float(1.0)
-    if body.volume_damping_form == 1:
+    if body.volume_damping_form == RATE:
         damping = 1.0 + body.volume_damping / dt
     for s in range(around.tet_starts[i], around.tet_starts[i + 1]):
         others = around.tet_others[s]

@@ -6,7 +6,7 @@ from pliant.physics.contact import PlaneData
 from pliant.physics.integrate import add_carried
 from pliant.physics.spring import spring_energy
 from pliant.physics.volume import pressure_scale, six_volume_rate
-from pliant.solvers.mass_spring.constants import BodyConstants
+from pliant.solvers.mass_spring.constants import RATE, BodyConstants
 from pliant.solvers.mass_spring.implicit_kernels import Around, filtered, total_of
 
 wp.set_module_options({"enable_backward": False})
@@ -199,7 +199,7 @@ def merit_elements(
         strain = wp.dot(e1, wp.cross(e2, e3)) * inv - 1.0
         scale = pressure_scale(inv, body.volume_stiffness, body.volume_form) / (6.0 * inv)
         energy = 0.5 * scale * strain * strain
-        if body.volume_damping_form == 1:
+        if body.volume_damping_form == RATE:
             rate = inv * six_volume_rate(e1, e2, e3, v[corners[1]] - v[i], v[corners[2]] - v[i], v[corners[3]] - v[i])
             energy += 0.5 * dt * scale * body.volume_damping * rate * rate
         total += wp.float64(energy)
