@@ -4,8 +4,7 @@ import warp as wp
 
 from pliant.physics.contact import PlaneData, meet_planes
 from pliant.physics.integrate import add_carried
-from pliant.solvers.mass_spring import constants
-from pliant.solvers.mass_spring.constants import BodyConstants, StepConstants
+from pliant.solvers.mass_spring.constants import EULER, VERLET, BodyConstants, StepConstants
 
 
 @wp.struct
@@ -54,7 +53,7 @@ def advance(
     dt = step.dt
     gain = dt * a
     # a particle that was held until now has no acceleration before
-    if step.action == constants.VERLET and wp.length_sq(a_before) > 0.0:
+    if step.action == VERLET and wp.length_sq(a_before) > 0.0:
         gain = dt * a + (0.5 * dt) * (a - a_before)
     if pinned:
         gain = wp.vec3(0.0, 0.0, 0.0)
@@ -62,10 +61,10 @@ def advance(
     # the velocity that moves the particle: the old one, the new one, or the mean of both
     mover = speed.high
     mover_carry = speed.carry
-    if step.action == constants.EULER:
+    if step.action == EULER:
         mover = v
         mover_carry = v_carry
-    elif step.action == constants.VERLET:
+    elif step.action == VERLET:
         mover_carry = speed.carry - (0.5 * dt) * a
     if pinned:
         mover_carry = wp.vec3(0.0, 0.0, 0.0)

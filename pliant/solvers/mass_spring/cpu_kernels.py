@@ -8,9 +8,8 @@ import warp as wp
 
 from pliant.physics.area import area_force
 from pliant.physics.contact import PlaneData
-from pliant.solvers.mass_spring import constants
 from pliant.solvers.mass_spring.advance import acceleration, advance
-from pliant.solvers.mass_spring.constants import BodyConstants, StepConstants
+from pliant.solvers.mass_spring.constants import ACCELERATION, VERLET, BodyConstants, StepConstants
 from pliant.solvers.mass_spring.cpu_native import add_spring_forces, add_tet_forces
 
 wp.set_module_options({"enable_backward": False, "optimization_level": 3})
@@ -154,16 +153,16 @@ def step_patches(
         if step.has_f_ext != 0:
             outside = f_ext[i]
         a = acceleration(xyz(patches.force[base + k]), outside, v[i], w, body, step)
-        if step.action == constants.ACCELERATION:
+        if step.action == ACCELERATION:
             a_inout[i] = a
         else:
             before = wp.vec3()
-            if step.action == constants.VERLET:
+            if step.action == VERLET:
                 before = a_inout[i]
             next = advance(x[i], carry[i], v[i], v_carry[i], a, before, body, step, planes, w == 0.0)
             x_out[i] = next.x
             carry_out[i] = next.carry
             v_out[i] = next.v
             v_carry_out[i] = next.v_carry
-            if step.action == constants.VERLET:
+            if step.action == VERLET:
                 a_inout[i] = next.a

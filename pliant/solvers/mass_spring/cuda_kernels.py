@@ -14,9 +14,8 @@ import warp as wp
 from pliant.physics.area import area_force
 from pliant.physics.contact import PlaneData
 from pliant.physics.volume import corner_damping, opposite_normal, tet_pressure
-from pliant.solvers.mass_spring import constants
 from pliant.solvers.mass_spring.advance import acceleration, advance
-from pliant.solvers.mass_spring.constants import BodyConstants, StepConstants
+from pliant.solvers.mass_spring.constants import ACCELERATION, RATE, VERLET, BodyConstants, StepConstants
 from pliant.solvers.mass_spring.cuda_native import (
     lane_sum,
     load_pair,
@@ -162,7 +161,7 @@ def step_kernel(
                 d1 = shared_get(vpool, j) - vi
                 d2 = shared_get(vpool, k) - vi
                 d3 = shared_get(vpool, m) - vi
-                if wp.static(volume_damping_form == constants.RATE):
+                if wp.static(volume_damping_form == RATE):
                     # the gradients at the other corners give the rate, and their sum the normal
                     g1 = wp.cross(e2, e3)
                     g2 = wp.cross(e3, e1)
@@ -220,18 +219,18 @@ def step_kernel(
             if step.has_f_ext != 0:
                 outside = f_ext[i]
             a = acceleration(force, outside, vi, w, body, step)
-            if step.action == constants.ACCELERATION:
+            if step.action == ACCELERATION:
                 a_inout[i] = a
             else:
                 before = wp.vec3()
-                if step.action == constants.VERLET:
+                if step.action == VERLET:
                     before = a_inout[i]
                 next = advance(x[i], carry[i], vi, v_carry[i], a, before, body, step, planes, w == 0.0)
                 x_out[i] = next.x
                 carry_out[i] = next.carry
                 v_out[i] = next.v
                 v_carry_out[i] = next.v_carry
-                if step.action == constants.VERLET:
+                if step.action == VERLET:
                     a_inout[i] = next.a
 
     return step_patches
