@@ -6,6 +6,10 @@ import dataclasses
 
 import numpy as np
 
+from pliant.forces.inside import Inside
+from pliant.mesh.embed import Embedding
+from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.look import Look
 from pliant.mesh.order import bisect_order
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
@@ -21,12 +25,14 @@ from pliant.solvers.protocol import BodySpec
 # Particles in a spatial block: what a CUDA block owns, and the grain of the order in memory.
 BLOCK = 64
 
+Mesh = TetMesh | SurfaceMesh | VoxelLattice
+
 
 @dataclasses.dataclass
 class BodyEntry:
     """What a scene knows of one body."""
 
-    mesh: TetMesh | SurfaceMesh
+    mesh: Mesh
     spec: BodySpec
     method: str
     name: str
@@ -35,6 +41,10 @@ class BodyEntry:
     color: tuple[float, float, float]
     notes: list[str]
     pins: list[tuple[np.ndarray, PinPath | None]] = dataclasses.field(default_factory=list)
+    volume: Inside | None = None
+    skin: SurfaceMesh | None = None
+    embedding: Embedding | None = None
+    painted: bool = False
 
 
 def assemble(entries: list[BodyEntry]) -> Model:
@@ -46,7 +56,8 @@ def assemble(entries: list[BodyEntry]) -> Model:
         rank[order] = np.arange(len(order))
         mesh = _reordered(entry.mesh, order, rank)
         elements = solver_class(entry.method).elements(dataclasses.replace(entry.spec, mesh=mesh))
-        surface = mesh.surface() if isinstance(mesh, TetMesh) else mesh.triangles
+        # a sheet is seen with its triangles in the user's order, which its look follows
+        surface = rank[_corners(entry.mesh)] if isinstance(mesh, SurfaceMesh) else mesh.surface()
         parts.append((entry, rank, starts, elements, surface))
     sizes = [len(p[1]) for p in parts]
     offsets = np.concatenate([[0], np.cumsum(sizes)]).tolist()
@@ -78,8 +89,15 @@ def assemble(entries: list[BodyEntry]) -> Model:
                 tets=(counts["tets"][b], counts["tets"][b + 1]),
                 rank=rank,
                 blocks=starts + offsets[b],
-                surface=surface + offsets[b],
-                options={"typical_stiffness": float(np.median(stiffness)) if len(stiffness) else 0.0},
+                surface=(surface + offsets[b]).astype(np.int32),
+                skin=entry.skin,
+                embedding=None if entry.embedding is None else entry.embedding.renumbered(rank + offsets[b]),
+                look=_look(entry),
+                painted=entry.painted,
+                options={
+                    "typical_stiffness": float(np.median(stiffness)) if len(stiffness) else 0.0,
+                    "volume": entry.volume,
+                },
             )
         )
     return Model(
@@ -92,22 +110,36 @@ def assemble(entries: list[BodyEntry]) -> Model:
     )
 
 
-def _spatial_order(mesh: TetMesh | SurfaceMesh) -> tuple[np.ndarray, np.ndarray]:
+def _look(entry: BodyEntry) -> Look | None:
+    """The look of what is seen of a body."""
+    if entry.skin is not None:
+        return entry.skin.look
+    return entry.mesh.look if isinstance(entry.mesh, SurfaceMesh) else None
+
+
+def _corners(mesh: Mesh) -> np.ndarray:
+    """The mesh's elements by their corners (m, k) int32."""
+    if isinstance(mesh, TetMesh):
+        return mesh.tets
+    return mesh.cubes if isinstance(mesh, VoxelLattice) else mesh.triangles
+
+
+def _spatial_order(mesh: Mesh) -> tuple[np.ndarray, np.ndarray]:
     """Vertices by spatial block and, within a block, by the number of elements around them."""
     order, starts = bisect_order(mesh.vertices, BLOCK)
-    elements = mesh.tets if isinstance(mesh, TetMesh) else mesh.triangles
-    valence = np.bincount(elements.reshape(-1), minlength=len(order))
+    valence = np.bincount(_corners(mesh).reshape(-1), minlength=len(order))
     block = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     within = np.lexsort((np.arange(len(order)), -valence[order], block))
     return order[within], starts
 
 
-def _reordered(mesh: TetMesh | SurfaceMesh, order: np.ndarray, rank: np.ndarray) -> TetMesh | SurfaceMesh:
+def _reordered(mesh: Mesh, order: np.ndarray, rank: np.ndarray) -> Mesh:
     """The mesh with its vertices in the new order, and its elements sorted by their first vertex."""
+    corners = rank[_corners(mesh)]
+    rows = np.argsort(corners.min(axis=1), kind="stable")
+    vertices, corners = mesh.vertices[order], corners[rows]
     if isinstance(mesh, TetMesh):
-        tets = rank[mesh.tets]
-        tets = tets[np.argsort(tets.min(axis=1), kind="stable")]
-        return TetMesh(mesh.vertices[order], tets, mesh.name)
-    triangles = rank[mesh.triangles]
-    triangles = triangles[np.argsort(triangles.min(axis=1), kind="stable")]
-    return SurfaceMesh(mesh.vertices[order], triangles, mesh.name)
+        return TetMesh(vertices, corners, mesh.name)
+    if isinstance(mesh, VoxelLattice):
+        return VoxelLattice(vertices, corners, mesh.cells[rows], mesh.name)
+    return SurfaceMesh(vertices, corners, mesh.name)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
+import os
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,8 +16,12 @@ from pliant.assembly import BodyEntry, assemble
 from pliant.collide.pipeline import Pipeline
 from pliant.collide.shapes.plane import Plane, PlaneSurface
 from pliant.errors import InputError
+from pliant.forces.inside import Inside, as_inside, check_inside, check_integrator, stable_step_with
 from pliant.launch import pick_device
 from pliant.materials import Material, RawConstants, as_material
+from pliant.mesh.embed import Embedding
+from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.prepare_settings import PrepareSettings
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.model.state import State
@@ -73,7 +79,7 @@ class Scene:
 
     def add_body(
         self,
-        mesh: TetMesh | SurfaceMesh,
+        mesh: TetMesh | SurfaceMesh | VoxelLattice,
         material: Material | str = "soft_rubber",
         *,
         method: str = "mass_spring",
@@ -86,26 +92,39 @@ class Scene:
         raw: RawConstants | None = None,
         mass_distribution: str = "lumped",
         largest_inverse_mass: float | None = None,
+        volume: Inside | str | None = None,
+        springs: str = "one_ring",
+        skin: tuple[SurfaceMesh, Embedding] | None = None,
     ) -> str:
-        """Add a body and return its name.
+        """Add a body from a mesh that is ready to be simulated, and return its name; `add` takes any mesh.
 
         Args:
-            mesh: a `TetMesh` (a solid) or a `SurfaceMesh` (a sheet).
+            mesh: a `TetMesh` or a `VoxelLattice` (a solid), or a `SurfaceMesh` (a sheet).
             material: a `Material` or the name of a preset.
             method: how it is simulated.
             name: must be new; numbered if not given.
             position: where the mesh's origin goes [m].
             rotation: axis times angle in degrees, about the mesh's origin.
             velocity: [m/s]. angular_velocity: about the body's centre of mass [rad/s].
-            color: red, green, blue from 0 to 1.
+            color: red, green, blue from 0 to 1; the paints of the mesh, or one of ours, if not given.
             raw: spring constants given directly instead of the material's stiffness.
             mass_distribution: 'lumped' (a quarter of each tet's mass to its corners) or 'average_volume' (Lesmes 3.13).
             largest_inverse_mass: inverse masses above this [1/kg] are cut to it, and reported.
+            volume: what fills a closed surface: `Pressure`, `SupportSprings`, `GlobalVolume`, or one of their kinds
+                ('pressure', 'support', 'global_volume') with default settings.
+            springs: of a sheet: 'one_ring' (along the edges) or 'two_ring' (across them too: it resists bending).
+            skin: a surface that is seen instead of the mesh's own, and its embedding in the mesh.
         """
         name = _new_name(name, "body", [b.name for b in self.bodies])
         where = f"body '{name}'"
-        if not isinstance(mesh, (TetMesh, SurfaceMesh)):
-            raise InputError(f"{type(mesh).__name__} is not a mesh", where, "Give a TetMesh or a SurfaceMesh")
+        if not isinstance(mesh, (TetMesh, SurfaceMesh, VoxelLattice)):
+            raise InputError(
+                f"{type(mesh).__name__} is not a mesh", where, "Give a TetMesh, a SurfaceMesh or a VoxelLattice"
+            )
+        if springs not in ("one_ring", "two_ring"):
+            raise InputError(f"{springs!r} is not known", f"{where}.springs", "Use 'one_ring' or 'two_ring'")
+        if springs == "two_ring" and not isinstance(mesh, SurfaceMesh):
+            raise InputError("a solid has no springs across edges", f"{where}.springs", "Leave it out, or give a sheet")
         solver_class(method, f"{where}.method")
         if mass_distribution not in ("lumped", "average_volume"):
             raise InputError(
@@ -116,15 +135,33 @@ class Scene:
         if raw is not None and not isinstance(raw, RawConstants):
             raise InputError(f"{type(raw).__name__} is no set of constants", f"{where}.raw", "Give RawConstants")
         notes = [*mesh.notes, *mesh.check(where)]
+        if volume is not None:
+            volume = as_inside(volume, f"{where}.volume")
+            notes += check_inside(mesh, f"{where}.volume")
         turn = np.array(as_vector(rotation, f"{where}.rotation"))
         degrees = float(np.linalg.norm(turn))
         if degrees > 0:
             mesh = mesh.rotated(turn / degrees, math.radians(degrees))
-        mesh = mesh.translated(as_bounded(position, FARTHEST, f"{where}.position", "m"))
+        place = as_bounded(position, FARTHEST, f"{where}.position", "m")
+        mesh = mesh.translated(place)
+        seen, embedding = skin if skin is not None else (None, None)
+        if seen is not None and embedding is not None:
+            embedding.check(len(mesh.vertices))
+            if len(embedding) != len(seen.vertices):
+                raise InputError(
+                    f"{len(embedding)} vertices are embedded, and the skin has {len(seen.vertices)}",
+                    f"{where}.skin",
+                    "Embed the vertices of this skin in this mesh",
+                )
+            if degrees > 0:
+                seen = seen.rotated(turn / degrees, math.radians(degrees))
+            seen = seen.translated(place)
         shade = COLORS[len(self.bodies) % len(COLORS)] if color is None else as_vector(color, f"{where}.color")
         if min(shade) < 0 or max(shade) > 1:
             raise InputError(f"{list(shade)} is not a colour", f"{where}.color", "Give red, green and blue from 0 to 1")
-        spec = BodySpec(mesh, as_material(material, f"{where}.material"), raw, mass_distribution, largest_inverse_mass)
+        spec = BodySpec(
+            mesh, as_material(material, f"{where}.material"), raw, mass_distribution, largest_inverse_mass, springs
+        )
         entry = BodyEntry(
             mesh,
             spec,
@@ -134,9 +171,61 @@ class Scene:
             np.array(as_bounded(angular_velocity, FASTEST, f"{where}.angular_velocity", "rad/s")),
             shade,
             notes,
+            volume=volume,
+            skin=seen,
+            embedding=embedding,
+            painted=color is None,
         )
         self.bodies.append(entry)
         return name
+
+    def add(
+        self,
+        source: str | os.PathLike | TetMesh | SurfaceMesh | VoxelLattice,
+        material: Material | str = "soft_rubber",
+        *,
+        skin: bool | str | os.PathLike | SurfaceMesh = True,
+        cache: bool = True,
+        progress: Callable[[str, float], None] | None = None,
+        **options: Any,
+    ) -> str:
+        """Add a body made of any mesh, and return its name.
+
+        The mesh is read, repaired and made solid, and its surface is embedded in the solid; the body's notes say what
+        was done. The same mesh with the same settings is prepared once and then taken from disk.
+
+        Args:
+            source: a mesh file, a body prepared by ``pliant prep`` (``.plb``), the name of a sample mesh ('bunny'),
+                or a mesh.
+            material: a `Material` or the name of a preset.
+            skin: show the surface itself (True), the solid's own outside (False), or another surface.
+            cache: keep the prepared body on disk and take it from there.
+            progress: called with the stage and how much of it is done.
+            options: settings of `PrepareSettings` (``size=0.3``, ``tets=5000``, ``solid="voxels"``), and the
+                arguments of `add_body` (``name``, ``position``, ``color`` and so on).
+        """
+        from pliant.mesh.prepare import prepare
+
+        name = options.get("name")
+        where = f"body '{name}'" if name else f"add({os.fspath(source)!r})" if isinstance(source, str) else "add"
+        known = {f.name for f in dataclasses.fields(PrepareSettings)} - {"skin"}
+        settings = {key: options.pop(key) for key in list(options) if key in known}
+        taken = inspect.signature(self.add_body).parameters
+        for key in options:
+            if key not in taken or key in ("mesh", "skin"):
+                every = sorted(known | set(taken) - {"mesh"})
+                raise InputError(f"no option {key!r}", where, f"The options are: {', '.join(every)}")
+        cover = None if isinstance(skin, bool) else skin
+        body = prepare(
+            source,
+            PrepareSettings(**settings, skin=skin if isinstance(skin, bool) else False),
+            skin=cover,
+            use_cache=cache,
+            progress=progress,
+        )
+        solid = dataclasses.replace(body.solid, notes=body.notes)
+        pair = (body.skin, body.embedding) if body.skin is not None and body.embedding is not None else None
+        return self.add_body(solid, material, skin=pair, **options)
 
     def add_plane(
         self,
@@ -225,6 +314,8 @@ class Scene:
             model, state, world, pipeline, solvers, self.settings.frame_dt, 1, self.settings.stretch_limit, device
         )
         sim.notes += model.notes
+        for method in {body.method for body in model.bodies if body.options["volume"] is not None}:
+            check_integrator(self.solver_settings.get(method, {}).get("integrator", ""))
         for entry, body in zip(entries, model.bodies, strict=True):
             for index, path in entry.pins:
                 particles = body.particle_of[index]
@@ -238,7 +329,8 @@ class Scene:
 
     def _choose_step(self, sim: Simulation) -> None:
         """Substeps from the stable step, or a warning if the ones asked for are too few."""
-        sim.stable_dt = min(solver.stable_step(sim.state) for solver in sim.solvers)
+        alone = min(solver.stable_step(sim.state) for solver in sim.solvers)
+        sim.stable_dt = stable_step_with(alone, sim.forces)
         frame_dt = self.settings.frame_dt
         asked = self.settings.substeps
         needed = 2 if math.isinf(sim.stable_dt) else math.ceil(frame_dt / (SAFETY * max(sim.stable_dt, 1e-30)))

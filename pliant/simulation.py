@@ -16,12 +16,14 @@ from pliant.collide.contacts import ContactList, Contacts
 from pliant.collide.pipeline import Pipeline
 from pliant.diagnostics import Diagnostics, measure
 from pliant.errors import BlowUpError, InputError
+from pliant.forces.inside import clear_forces, inside_forces
 from pliant.forces.pull import Pulls
 from pliant.guard import Guard, GuardReport
 from pliant.launch import Recording, copy, record
 from pliant.model.model import Body, Model
 from pliant.model.state import State
 from pliant.pins import PinPath, Pins
+from pliant.skin.bodies import BodySkins
 from pliant.solvers.protocol import Solver, World
 from pliant.vectors import FARTHEST, as_bounded, as_count, as_positive
 
@@ -65,6 +67,9 @@ class Simulation:
         self.contacts = Contacts(state.count, pipeline.slots, device)
         self.pins = Pins(model.particles.mass, device)
         self.pulls = Pulls(device)
+        self.forces = inside_forces(model, device)
+        self.skins = BodySkins(model.bodies, device)
+        self._skins_stale = True
         self.guard = Guard(model, device, stretch_limit)
         self.stable_dt = math.inf
         self._programs: dict[Any, Recording | wp.Graph] = {}
@@ -117,6 +122,7 @@ class Simulation:
             else:
                 wp.capture_launch(program)
             self.frame_number += 1
+            self._skins_stale = False
             if check:
                 self._stop_if_bad()
             else:
@@ -152,8 +158,21 @@ class Simulation:
             wp.copy(array, saved[name])
 
     def can_fuse(self) -> bool:
-        """Whether a substep is a single launch: one method, no pulls, and the method knows how."""
-        return len(self.solvers) == 1 and self.solvers[0].can_fuse() and not self.pulls.active
+        """Whether a substep is a single launch: one method, no forces besides, and the method knows how."""
+        return len(self.solvers) == 1 and self.solvers[0].can_fuse() and not self.is_forced()
+
+    def is_forced(self) -> bool:
+        """Whether forces besides those of the methods act: pulls, or what fills a closed surface."""
+        return self.pulls.active or any(force.active for force in self.forces)
+
+    def apply_forces(self) -> None:
+        """Write state.f_ext: every force adds its own."""
+        if self.forces:
+            clear_forces(self.state, self.device)
+        if self.pulls.active:
+            self.pulls.apply(self.state)
+        for force in self.forces:
+            force.apply(self.state, self.dt)
 
     def _issue_frame(self, substeps: int | None = None, *, keep: bool = True) -> None:
         """Launch everything a frame consists of, in order. Nothing here allocates or reads back.
@@ -166,7 +185,7 @@ class Simulation:
             for name, array in self.arrays().items():
                 copy(self._good[name], array)
         self.pins.lead(self.state, self.frame_dt)
-        self.world.has_f_ext = self.pulls.active
+        self.world.has_f_ext = self.is_forced()
         count = self.substeps if substeps is None else substeps
         if self.can_fuse():
             self.solvers[0].fused(self.state, self.dt, count)
@@ -174,11 +193,13 @@ class Simulation:
         else:
             for _ in range(count):
                 self.issue_substep()
+        if self.skins.active:
+            self.skins.update(self.state.x)
         self.guard.look(self.state)
 
     def issue_substep(self) -> None:
-        if self.pulls.active:
-            self.pulls.apply(self.state)
+        if self.is_forced():
+            self.apply_forces()
         for solver in self.solvers:
             solver.predict(self.state, self.dt)
         self.pipeline.detect(self.state.x_next, self.contacts)
@@ -204,16 +225,19 @@ class Simulation:
                 timed("detect", lambda: self.pipeline.detect(self.state.x, self.contacts, margin=1e-6))
             else:
                 for _ in range(self.substeps):
-                    if self.pulls.active:
-                        timed("forces", lambda: self.pulls.apply(self.state))
+                    if self.is_forced():
+                        timed("forces", self.apply_forces)
                     for solver in self.solvers:
                         timed(f"predict {solver.name}", lambda s=solver: s.predict(self.state, self.dt))
                     timed("detect", lambda: self.pipeline.detect(self.state.x_next, self.contacts))
                     for solver in self.solvers:
                         timed(f"resolve {solver.name}", lambda s=solver: s.resolve(self.state, self.contacts, self.dt))
+            if self.skins.active:
+                timed("skin", lambda: self.skins.update(self.state.x))
             timed("guard", lambda: self.guard.look(self.state))
         for name, array in self.arrays().items():
             wp.copy(array, saved[name])
+        self._skins_stale = True
         return times
 
     # ---- blow-ups -----------------------------------------------------------------------------------------------
@@ -222,7 +246,7 @@ class Simulation:
         """Go back to the last good frame, find the substep and the element that went wrong, and say so."""
         last = self.frame_number
         self._restore_good()
-        self.world.has_f_ext = self.pulls.active
+        self.world.has_f_ext = self.is_forced()
         report, substep = found, 0
         calm = self.state.x.numpy().astype(np.float64)
         while self.frame_number < last and not substep:
@@ -256,6 +280,7 @@ class Simulation:
         self.frame_number = self._good_frame
         for name, array in self.arrays().items():
             wp.copy(array, self._good[name])
+        self._skins_stale = True
 
     # ---- looking ------------------------------------------------------------------------------------------------
 
@@ -273,11 +298,28 @@ class Simulation:
         return self._in_user_order(self.state.x, body)
 
     def surface(self, body: str | int | None = None) -> np.ndarray:
-        """Triangles to draw (k, 3) int32, whose corners are rows of `positions` of the same body or bodies."""
+        """Triangles to draw (k, 3) int32, whose corners are rows of `surface_positions` of the same body or bodies."""
         bodies = self.model.bodies if body is None else [self.body(body)]
-        place = np.zeros(self.state.count, np.int32)
-        place[np.concatenate([b.particle_of for b in bodies])] = np.arange(sum(len(b.rank) for b in bodies))
-        return place[np.concatenate([b.surface for b in bodies])]
+        first = np.cumsum([0, *(b.seen_vertices for b in bodies)])
+        return np.concatenate([b.seen_triangles() + start for b, start in zip(bodies, first, strict=False)])
+
+    def surface_positions(self, body: str | int | None = None) -> np.ndarray:
+        """Vertices of what is seen [m] (n, 3) float32: of the skin where a body has one, else as `positions`."""
+        bodies = self.model.bodies if body is None else [self.body(body)]
+        self._update_stale_skins()
+        x = self.state.x.numpy()
+        return np.concatenate([x[b.particle_of] if b.skin is None else self.skins.positions(b.name) for b in bodies])
+
+    def surface_colors(self, body: str | int | None = None) -> np.ndarray:
+        """Red, green and blue of each triangle of `surface` (k, 3) float32, from 0 to 1."""
+        bodies = self.model.bodies if body is None else [self.body(body)]
+        return np.concatenate([b.seen_colors() for b in bodies])
+
+    def _update_stale_skins(self) -> None:
+        """Move the skins if the state was changed outside a frame."""
+        if self._skins_stale and self.skins.active:
+            self.skins.update(self.state.x)
+        self._skins_stale = False
 
     def velocities(self, body: str | int | None = None) -> np.ndarray:
         """Velocities [m/s] (n, 3) float32, like `positions`."""
@@ -295,7 +337,7 @@ class Simulation:
             carry = solver.scratch().get("carry")
             if carry is not None:
                 x = x + carry.numpy()
-        elastic = sum(solver.energy(x) for solver in self.solvers)
+        elastic = sum(solver.energy(x) for solver in self.solvers) + sum(force.energy(x) for force in self.forces)
         return measure(self.model, x, v, np.array(self.world.gravity), elastic)
 
     def contact_list(self) -> ContactList:
@@ -413,17 +455,21 @@ class Simulation:
             array.assign(all_values)
         for solver in self.solvers:
             solver.reset(self.state, which.particles)
+        self._skins_stale = True
 
     def forget_programs(self) -> None:
         """Record the frame again before it runs next: what takes part in it has changed."""
         self._programs.clear()
         self._unchecked = False
+        self._skins_stale = True
 
     def arrays(self) -> dict[str, wp.array]:
         """Every device array a checkpoint must hold, by name."""
         arrays = {f"state.{k}": a for k, a in self.state.checkpointed().items()}
         for solver in self.solvers:
             arrays |= {f"{solver.name}.{k}": a for k, a in solver.scratch().items()}
+        for force in self.forces:
+            arrays |= {f"forces.{k}": a for k, a in force.arrays().items()}
         return arrays
 
 

@@ -11,16 +11,20 @@ from pliant.launch import pick_device
 BENCHES = {
     "springs": "speed of the mass-spring step",
     "sources": "the tables of the mass-spring source, beside its numbers",
+    "meshes": "what becomes of each mesh: a body that falls for 120 frames, or a refusal with its reason",
+    "skin": "time to move a skin of 100,000 vertices, beside that of the body it rides on",
     "startup": "time from the start of the process to the first frame",
 }
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run one bench: args has name, device, json and quick."""
+    """Run one bench: args has name, sources, device, json and quick."""
     from pliant.bench.report import Report, device_name
 
     if args.name not in BENCHES:
         raise InputError(f"no bench {args.name!r}", "bench", f"Use one of: {', '.join(BENCHES)}")
+    if args.sources and args.name != "meshes":
+        raise InputError(f"{args.sources[0]!r} has no meaning for bench {args.name!r}", "bench", "Leave it out")
     device = pick_device(args.device)
     report = Report(args.name)
     print(f"pliant bench {args.name}: {BENCHES[args.name]}, on {device_name(device)}", flush=True)
@@ -28,7 +32,10 @@ def main(args: argparse.Namespace) -> int:
     # the source's tables are wanted on both kinds of device
     both = args.name == "sources" and args.device == "auto" and device != "cpu"
     for each in ("cpu", device) if both else (device,):
-        bench.run(report, each, args.quick)
+        if args.sources:
+            bench.run(report, each, args.quick, args.sources)
+        else:
+            bench.run(report, each, args.quick)
     if args.json:
         report.save(args.json)
         print(f"written to {args.json}")

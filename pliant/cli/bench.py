@@ -12,6 +12,7 @@ def add_parser(commands: Any) -> None:
         "bench", help="run a benchmark", description="Run a benchmark; print a table and, if asked, the same as JSON."
     )
     parser.add_argument("name", nargs="?", metavar="NAME", help="which one; without it, all are listed")
+    parser.add_argument("sources", nargs="*", metavar="MESH", help="for 'meshes': files or folders of meshes")
     parser.add_argument("--device", default="auto", help="cpu, cuda:0 or auto (the default)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
     parser.add_argument("--quick", action="store_true", help="smaller cases, to see that it works")

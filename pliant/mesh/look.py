@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -92,6 +93,40 @@ class Look:
         )
         return dataclasses.replace(
             self, uv=more(self.uv, 0.0), paint_of=more(self.paint_of, -1), part_of=more(self.part_of, -1)
+        )
+
+    @staticmethod
+    def join(looks: Sequence[Look], triangles: Sequence[int], vertices: Sequence[int]) -> Look:
+        """One look for surfaces put together, of so many triangles and vertices each."""
+
+        def together(name: str, counts: Sequence[int], shape: tuple[int, ...], empty: float, kind: type) -> Any:
+            found = [getattr(look, name) for look in looks]
+            if all(array is None for array in found):
+                return None
+            rows = [
+                np.full((count, *shape), empty, kind) if array is None else array
+                for array, count in zip(found, counts, strict=True)
+            ]
+            return np.concatenate(rows).astype(kind)
+
+        def shifted(of: str, names: str) -> np.ndarray | None:
+            first = np.cumsum([0, *(len(getattr(look, names)) for look in looks)])
+            if not first[-1]:
+                return None
+            rows = []
+            for k, look in enumerate(looks):
+                numbers = getattr(look, of)
+                numbers = np.full(triangles[k], -1) if numbers is None else numbers
+                rows.append(np.where(numbers < 0, -1, numbers + first[k]))
+            return np.concatenate(rows).astype(np.int32)
+
+        return Look(
+            uv=together("uv", triangles, (3, 2), 0.0, np.float32),
+            paints=tuple(paint for look in looks for paint in look.paints),
+            paint_of=shifted("paint_of", "paints"),
+            parts=tuple(part for look in looks for part in look.parts),
+            part_of=shifted("part_of", "parts"),
+            vertex_colors=together("vertex_colors", vertices, (4,), 1.0, np.float32),
         )
 
     def triangle_colors(self, triangles: np.ndarray, default: Sequence[float]) -> np.ndarray:

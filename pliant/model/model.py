@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 
 from pliant.materials import Material, RawConstants
+from pliant.mesh.embed import Embedding
+from pliant.mesh.look import Look
+from pliant.mesh.surface import SurfaceMesh
 from pliant.model.particles import Particles
 from pliant.model.springs import Springs
 from pliant.model.tets import Tets
@@ -32,7 +35,11 @@ class Body:
     Attributes:
         rank: place of each of the user's vertices inside the body's run of particles (n,) int64.
         blocks: first particle of each spatial block of the body, and the end, in the model's numbers.
-        surface: triangles to draw, in the model's particle numbers (k, 3) int32.
+        surface: triangles of its own outside, in the model's particle numbers (k, 3) int32.
+        skin: the surface that is seen instead of its own; None if there is none.
+        embedding: the skin's vertices, in the model's particle numbers.
+        look: paints, names and texture coordinates of what is seen.
+        painted: whether what is seen is drawn in the look's paints rather than in `color`.
     """
 
     name: str
@@ -47,12 +54,35 @@ class Body:
     rank: np.ndarray
     blocks: np.ndarray
     surface: np.ndarray
+    skin: SurfaceMesh | None = None
+    embedding: Embedding | None = None
+    look: Look | None = None
+    painted: bool = False
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def particle_of(self) -> np.ndarray:
         """The model's particle number of each of the user's vertices (n,)."""
         return self.particles[0] + self.rank
+
+    @property
+    def seen_vertices(self) -> int:
+        """Number of vertices of what is seen: the skin's, or its own."""
+        return len(self.rank) if self.skin is None else len(self.skin.vertices)
+
+    def seen_triangles(self) -> np.ndarray:
+        """Triangles of what is seen (k, 3) int32, over the skin's vertices or the user's own."""
+        if self.skin is not None:
+            return self.skin.triangles
+        vertex_of = np.argsort(self.rank)
+        return vertex_of[self.surface - self.particles[0]].astype(np.int32)
+
+    def seen_colors(self) -> np.ndarray:
+        """Red, green and blue of each triangle of what is seen (k, 3) float32."""
+        triangles = self.seen_triangles()
+        if self.painted and self.look is not None:
+            return self.look.triangle_colors(triangles, self.color)
+        return np.tile(np.array(self.color, np.float32), (len(triangles), 1))
 
 
 @dataclasses.dataclass

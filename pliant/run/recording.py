@@ -12,6 +12,7 @@ import numpy as np
 from pliant.errors import InputError
 from pliant.export.frames import FramesReader, FramesWriter
 from pliant.export.sequence import SequenceWriter
+from pliant.mesh.look import Look, Paint
 from pliant.render.camera import Camera
 from pliant.run.progress import Progress
 from pliant.scene_file import FilmSettings, LoadedScene
@@ -28,13 +29,10 @@ VIEW = (0.35, 0.38, 1.0)
 
 
 def start_recording(path: Path, sim: Simulation, loaded: LoadedScene) -> FramesWriter:
-    """A recording of a simulation's vertices in the order of the meshes that were added."""
-    order = np.concatenate([body.particle_of for body in sim.model.bodies])
-    number = np.empty(len(order), np.int64)
-    number[order] = np.arange(len(order))
+    """A recording of the surfaces that are seen: a body's skin, or else its vertices in the order of its mesh."""
     bodies, vertices, triangles = [], 0, 0
     for body in sim.model.bodies:
-        count, faces = len(body.rank), len(body.surface)
+        count, faces = body.seen_vertices, len(body.seen_triangles())
         bodies.append(
             {
                 "name": body.name,
@@ -60,11 +58,33 @@ def start_recording(path: Path, sim: Simulation, loaded: LoadedScene) -> FramesW
         "view": list(loaded.view) if loaded.view else None,
         "film": dataclasses.asdict(loaded.film),
     }
+    look = seen_look(sim)
+    meta |= {"parts": list(look.parts), "paints": [dataclasses.asdict(paint) for paint in look.paints]}
+    found = {"uv": look.uv, "paint_of": look.paint_of, "part_of": look.part_of}
     arrays = {
-        "triangles": number[sim.model.surface()].astype(np.int32),
-        "tets": number[sim.model.tets.corners].astype(np.int32).reshape(-1, 4),
+        "triangles": sim.surface(),
+        "colors": np.rint(255.0 * sim.surface_colors()).astype(np.uint8),
+        **{name: array for name, array in found.items() if array is not None},
     }
     return FramesWriter(path, meta, arrays)
+
+
+def seen_look(sim: Simulation) -> Look:
+    """Names, paints and texture coordinates of all bodies: a body without parts is one part of its own name."""
+    looks = []
+    for body in sim.model.bodies:
+        count = len(body.seen_triangles())
+        look = body.look or Look()
+        if not look.parts:
+            look = dataclasses.replace(look, parts=(body.name,), part_of=np.zeros(count, np.int32))
+        elif len(sim.model.bodies) > 1:
+            look = dataclasses.replace(look, parts=tuple(f"{body.name}/{part}" for part in look.parts))
+        if not look.paints or not body.painted:
+            paint = Paint(body.name, (*body.color, 1.0))
+            look = dataclasses.replace(look, paints=(paint,), paint_of=np.zeros(count, np.int32))
+        looks.append(look)
+    triangles = [len(body.seen_triangles()) for body in sim.model.bodies]
+    return Look.join(looks, triangles, [body.seen_vertices for body in sim.model.bodies])
 
 
 def open_recording(path: str | Path) -> FramesReader:
@@ -244,6 +264,8 @@ class _Stage:
         colors = np.full(triangles.shape, OTHER_COLOR, np.float32)
         for body in meta["bodies"]:
             colors[slice(*body["triangles"])] = body["color"]
+        if "colors" in reader.arrays:
+            colors = reader.arrays["colors"].astype(np.float32) / 255.0
         samples = [reader[k][2] for k in sorted({round(k) for k in np.linspace(0, len(reader) - 1, 9)})]
         low, high = np.min([x.min(axis=0) for x in samples], axis=0), np.max([x.max(axis=0) for x in samples], axis=0)
         self.ground, extra = _ground(meta.get("planes") or [], low, high)

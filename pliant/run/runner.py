@@ -212,7 +212,7 @@ class _Run:
             raise cannot_write(self.paths.checkpoint, error) from error
         recording = start_recording(self.paths.recording, sim, self.loaded)
         log = RunLog(self.paths.log, sim)
-        recording.add(0, 0.0, sim.positions())
+        recording.add(0, 0.0, sim.surface_positions())
         log.look(force=True)
         return recording, log
 
@@ -300,7 +300,7 @@ class _Run:
                 except BlowUpError as error:
                     return self._blown_up(sim, recording, log, error)
                 self.frame_seconds.append(time.perf_counter() - begin)
-                recording.add(sim.frame_number, sim.time, sim.positions())
+                recording.add(sim.frame_number, sim.time, sim.surface_positions())
                 if self.first_frame is None:
                     self.first_frame = time.time() - self._begin
                     self.startup["first_frame"] = self.frame_seconds[0]
@@ -347,9 +347,10 @@ class _Run:
     @staticmethod
     def _write_surface(sim: Simulation, path: Path) -> None:
         """The surface as a file, as `write_sequence` writes a frame: no interior vertices, each body in its colour."""
-        colors = np.concatenate([np.tile(body.color, (len(body.rank), 1)) for body in sim.model.bodies])
-        used, corners = np.unique(sim.surface(), return_inverse=True)
-        write_ply(path, sim.positions()[used], corners.reshape(-1, 3), colors[used])
+        triangles, colors = sim.surface(), np.zeros((len(sim.surface_positions()), 3), np.float32)
+        colors[triangles.reshape(-1)] = np.repeat(sim.surface_colors(), 3, axis=0)
+        used, corners = np.unique(triangles, return_inverse=True)
+        write_ply(path, sim.surface_positions()[used], corners.reshape(-1, 3), colors[used])
 
     # ---- after the loop ---------------------------------------------------------------------------------------------
 

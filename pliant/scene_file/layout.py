@@ -7,8 +7,10 @@ import inspect
 from typing import Any
 
 from pliant.collide.shapes.plane import PlaneSurface
+from pliant.forces.inside import INSIDES
 from pliant.materials import Material, RawConstants
 from pliant.mesh import shapes
+from pliant.mesh.prepare_settings import PrepareSettings
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.scene import SceneSettings
@@ -21,6 +23,7 @@ VERSION = 1
 MOST_COPIES = 100_000
 # Texts that the shape functions take.
 SHAPE_WORDS = {"split": ("how each cell is cut into tets", ("six", "five"))}
+SPRINGS = ("one_ring", "two_ring")
 SCHEMA_ID = "urn:pliant:scene:1"
 
 
@@ -97,14 +100,19 @@ def scene_table() -> Table:
         "a grid of the same body",
         required=("count", "spacing"),
     )
+    other_skin = scalar("str", "", "a surface for the body to carry: a file, or the name of a sample mesh")
     shape = Variant("kind", {n: _shape_table(f) for n, f in shape_functions().items()}, "a body made by formula")
     body = Table(
         {
             "name": label("must be new; numbered if not given"),
             "shape": shape,
-            "file": scalar("str", "", "a tet mesh (.node, .ele, .vert, .tet, .txt), seen from the scene file"),
+            "file": scalar("str", "", "a mesh of any format, seen from the scene file, or the name of a sample mesh"),
             "file2": scalar("str", "", "the other file of the mesh, where its name does not follow from the first"),
             "scale": Either(Vector("factors along x, y and z"), list, scalar("float", 1.0, "factor", above=0.0)),
+            **{**settings_of(PrepareSettings), "skin": Either(other_skin, str, settings_of(PrepareSettings)["skin"])},
+            "springs": scalar(
+                "str", "one_ring", "springs of a sheet: along its edges, or across them too", choices=SPRINGS
+            ),
             "material": Either(inline, dict, preset_or_name),
             "method": scalar("str", "mass_spring", "how it is simulated", choices=tuple(methods)),
             "position": Vector("where the mesh's origin goes [m]"),
@@ -117,6 +125,14 @@ def scene_table() -> Table:
                 "str", "lumped", "how mass comes to the vertices", choices=("lumped", "average_volume")
             ),
             "largest_inverse_mass": scalar("float", None, "inverse masses above are cut", unit="1/kg", above=0.0),
+            "volume": Variant(
+                "kind",
+                {
+                    name: Table(settings_of(cls), (inspect.getdoc(cls) or "").splitlines()[0])
+                    for name, cls in INSIDES.items()
+                },
+                "what fills a closed surface without tets",
+            ),
             "pins": ListOf(pin, "vertices that are held or led"),
             "copies": copies,
         },

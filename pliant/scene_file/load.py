@@ -18,16 +18,15 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import InputError
+from pliant.forces.inside import as_inside
 from pliant.materials import PRESETS, Material, RawConstants
-from pliant.mesh.io import read_tets
-from pliant.mesh.surface import SurfaceMesh
-from pliant.mesh.tets import TetMesh
 from pliant.pins import PinPath
 from pliant.render.camera import Camera
 from pliant.scene import MOST_SUBSTEPS, Scene, SceneSettings
 from pliant.scene_file.form import LONGEST_NAME, Source, check_whole_numbers, shorten, shown, suggest
-from pliant.scene_file.layout import MOST_COPIES, VERSION, FilmSettings, scene_table, shape_functions
+from pliant.scene_file.layout import MOST_COPIES, VERSION, FilmSettings, scene_table
 from pliant.scene_file.lines import KeyLines, KeyPath
+from pliant.scene_file.meshes import MESH_KEYS, body_mesh
 from pliant.settings import check_value, describe_range, field_kind
 from pliant.solvers import solver_class, solver_classes
 from pliant.vectors import as_count, as_positive
@@ -284,15 +283,17 @@ class _Builder:
 
     def _add_body(self, path: KeyPath) -> None:
         table = dict(self._value(path))
-        mesh = self._mesh(table, path)
-        for key in ("shape", "file", "file2", "scale"):
-            table.pop(key, None)
+        made = body_mesh(table, path, self.source, self._at)
+        table = {key: value for key, value in table.items() if key not in MESH_KEYS}
         pins = table.pop("pins", [])
         copies = table.pop("copies", None)
         if "material" in table:
             table["material"] = self._material(table["material"], (*path, "material"))
         if "raw" in table:
             table["raw"] = RawConstants(**table["raw"])
+        if "volume" in table:
+            with self._at((*path, "volume")):
+                table["volume"] = as_inside(table["volume"], "volume")
         if self.overrides.method is not None:
             table["method"] = self._method()
         name = table.pop("name", None) or self._free_name()
@@ -303,7 +304,7 @@ class _Builder:
             with self._at(path):
                 if any(b.name == label for b in self.scene.bodies):
                     raise InputError(f"the name {label!r} is taken", "body.name", "Give every body a name of its own")
-                self.scene.add_body(mesh, name=label, position=tuple(position + offset), **table)
+                self.scene.add_body(made.mesh, name=label, position=tuple(position + offset), skin=made.skin, **table)
             for k in range(len(pins)):
                 self._pin(label, offset, (*path, "pins", k))
 
@@ -312,29 +313,6 @@ class _Builder:
         taken = {b.name for b in self.scene.bodies} | {table.get("name") for table in self.data["body"]}
         numbers = itertools.count(len(self.scene.bodies))
         return next(name for name in map("body{}".format, numbers) if name not in taken)
-
-    def _mesh(self, table: dict[str, Any], path: KeyPath) -> TetMesh | SurfaceMesh:
-        if "shape" in table:
-            values = dict(table["shape"])
-            with self._at((*path, "shape")):
-                if "file2" in table:
-                    raise InputError("'file2' is given without 'file'", "", "Leave out 'file2' beside a shape")
-                mesh = shape_functions()[values.pop("kind")](**values)
-        else:
-            files = [self.path.parent / table[key] for key in ("file", "file2") if key in table]
-            for key, file in zip(("file", "file2"), files, strict=False):
-                if not _is_file(file):
-                    raise self.source.error(
-                        (*path, key),
-                        f"there is no file {shorten(str(file))!r}",
-                        "Give a path as seen from the scene file",
-                    )
-            with self._at((*path, "file")):
-                mesh = read_tets(*files)
-        if "scale" in table:
-            with self._at((*path, "scale")):
-                mesh = mesh.scaled(table["scale"])
-        return mesh
 
     def _offsets(self, copies: dict[str, Any] | None, path: KeyPath) -> np.ndarray:
         """Displacement of each copy (n, 3) [m]; one of zero if there are none."""

@@ -10,6 +10,7 @@ import warp as wp
 
 from pliant.collide.contacts import Contacts
 from pliant.materials import Material, RawConstants
+from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.model.model import Elements, Model
@@ -30,11 +31,12 @@ class World:
 class BodySpec:
     """What a scene says of one body before it has particles in a model."""
 
-    mesh: TetMesh | SurfaceMesh
+    mesh: TetMesh | SurfaceMesh | VoxelLattice
     material: Material
     raw: RawConstants | None
     mass_distribution: str
     largest_inverse_mass: float | None
+    springs: str = "one_ring"
 
 
 class Solver(Protocol):

@@ -178,7 +178,7 @@ def read_text(path: Path, what: str) -> str:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        raise InputError("there is no such file", str(path), f"Give the file with {what}{_similar(path)}") from None
+        raise InputError("there is no such file", str(path), f"Give the file with {what}{similar(path)}") from None
     except OSError as error:
         raise InputError(
             f"cannot be read ({error.strerror or error})", str(path), f"Give the file with {what}"
@@ -193,7 +193,7 @@ def read_text(path: Path, what: str) -> str:
     return data.decode("utf-8-sig", errors="replace")
 
 
-def _similar(path: Path) -> str:
+def similar(path: Path) -> str:
     """A hint at files in the same folder with nearly the same name."""
     try:
         names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]

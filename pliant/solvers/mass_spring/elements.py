@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from pliant.materials import RawConstants, spring_constants
+from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.model.model import Elements
@@ -12,49 +15,58 @@ from pliant.model.particles import average_volume_mass, lumped_mass, truncate_in
 from pliant.model.springs import Springs, edge_volumes
 from pliant.model.tets import Tets
 from pliant.model.triangles import Triangles
+from pliant.solvers.mass_spring.lattice_springs import lattice_stiffness
+from pliant.solvers.mass_spring.sheet_springs import one_ring_springs, two_ring_springs
 from pliant.solvers.protocol import BodySpec
+
+NO_TRIANGLES, NO_TETS = np.zeros((0, 3), np.int32), np.zeros((0, 4), np.int32)
+
+
+@dataclasses.dataclass
+class _Parts:
+    """Springs and elements of a body, and what carries its mass: corners (m, k) and mass (m,) [kg] of each element."""
+
+    springs: Springs
+    triangles: Triangles
+    tets: Tets
+    corners: np.ndarray
+    mass: np.ndarray
+    notes: list[str]
 
 
 def mass_spring_elements(spec: BodySpec) -> Elements:
-    """Springs on the edges, and volumes of tets or areas of triangles.
+    """Springs, and volumes of tets or areas of triangles.
 
     Stiffness from the material: an edge of a tet mesh gets k = E' (volume around it) / L^2 (Van Gelder 1998), an edge
-    of a sheet the same with area times thickness; so the body does not change with the mesh.
+    of a sheet the same with area times thickness, a spring of a lattice its share of the cubes around it; so the body
+    does not change with the mesh.
     """
-    constants, note = spring_constants(spec.material, sheet=isinstance(spec.mesh, SurfaceMesh))
-    notes = [note] if note and spec.raw is None else []
     mesh = spec.mesh
-    count = len(mesh.vertices)
-    edges = mesh.edges()
-    length = np.linalg.norm(mesh.vertices[edges[:, 0]] - mesh.vertices[edges[:, 1]], axis=1)
-    none = np.zeros((0, 3), np.int32)
+    sheet = isinstance(mesh, SurfaceMesh)
+    constants, note = spring_constants(spec.material, sheet=sheet)
+    notes = [note] if note and spec.raw is None else []
     if isinstance(mesh, TetMesh):
-        tets = Tets.build(mesh.vertices, mesh.tets)
-        triangles = Triangles.build(mesh.vertices, none)
-        if spec.raw is None:
-            around = edge_volumes(mesh.tets, tets.rest_volume, edges, count)
-            stiffness = constants.spring_modulus * around / length**2
-        element_mass, corners = spec.material.density * tets.rest_volume, mesh.tets
+        parts = _solid(mesh, spec, constants.spring_modulus)
+    elif isinstance(mesh, VoxelLattice):
+        parts = _lattice(mesh, spec, constants.spring_modulus)
     else:
-        assert isinstance(mesh, SurfaceMesh)
-        tets = Tets.build(mesh.vertices, np.zeros((0, 4), np.int32))
-        triangles = Triangles.build(mesh.vertices, mesh.triangles)
-        around = spec.material.thickness * _edge_areas(mesh, triangles, edges)
-        stiffness = constants.spring_modulus * around / length**2
-        element_mass = spec.material.density * spec.material.thickness * triangles.rest_area
-        corners = mesh.triangles
+        parts = _sheet(mesh, spec, constants.spring_modulus)
+    springs, element_mass = parts.springs, parts.mass
     if spec.raw is not None:
-        stiffness = np.full(len(edges), spec.raw.spring)
-        notes += _unused_constants(spec.raw, isinstance(mesh, SurfaceMesh))
+        springs = Springs.build(mesh.vertices, springs.pairs, spec.raw.spring)
+        notes += _unused_constants(spec.raw, sheet)
+    else:
+        notes += parts.notes
     total = float(element_mass.sum())
     if spec.raw is not None and spec.raw.mass is not None:
         element_mass, total = element_mass * (spec.raw.mass / total), spec.raw.mass
+    count = len(mesh.vertices)
     if spec.mass_distribution == "average_volume" and isinstance(mesh, TetMesh):
-        mass = average_volume_mass(mesh.tets, tets.rest_volume, total, count)
+        mass = average_volume_mass(mesh.tets, parts.tets.rest_volume, total, count)
     else:
-        mass = lumped_mass(corners, element_mass, count)
+        mass = lumped_mass(parts.corners, element_mass, count)
         if spec.mass_distribution == "average_volume":
-            notes.append("A sheet has no volumes to average: its mass is lumped.")
+            notes.append(f"A {'sheet' if sheet else 'lattice'} has no tets to average: its mass is lumped.")
     if spec.largest_inverse_mass is not None:
         largest = 1.0 / mass.min()
         mass, over = truncate_inverse_mass(mass, spec.largest_inverse_mass)
@@ -63,7 +75,41 @@ def mass_spring_elements(spec: BodySpec) -> Elements:
                 f"{over} of {count} inverse masses ({100.0 * over / count:.1f} %) were cut to "
                 f"{spec.largest_inverse_mass:g} 1/kg; the largest was {largest:.4g} 1/kg."
             )
-    return Elements(Springs.build(mesh.vertices, edges, stiffness), triangles, tets, mass, notes)
+    return Elements(springs, parts.triangles, parts.tets, mass, notes)
+
+
+def _solid(mesh: TetMesh, spec: BodySpec, modulus: float) -> _Parts:
+    """Springs on the edges of the tets, which keep their volumes."""
+    tets = Tets.build(mesh.vertices, mesh.tets)
+    edges = mesh.edges()
+    springs = Springs.build(mesh.vertices, edges, 0.0)
+    springs.stiffness = (
+        modulus * edge_volumes(mesh.tets, tets.rest_volume, edges, len(mesh.vertices)) / springs.rest_length**2
+    )
+    triangles = Triangles.build(mesh.vertices, NO_TRIANGLES)
+    return _Parts(springs, triangles, tets, mesh.tets, spec.material.density * tets.rest_volume, [])
+
+
+def _lattice(mesh: VoxelLattice, spec: BodySpec, modulus: float) -> _Parts:
+    """Springs of all four kinds, and the cubes' volumes as those of five tets each: the fewest that tile a cube."""
+    tets = Tets.build(mesh.vertices, mesh.tets("five").tets)
+    network = mesh.springs()
+    springs = Springs.build(mesh.vertices, network.pairs, lattice_stiffness(mesh, network, modulus))
+    triangles = Triangles.build(mesh.vertices, NO_TRIANGLES)
+    return _Parts(springs, triangles, tets, mesh.cubes, spec.material.density * mesh.cube_volumes(), [])
+
+
+def _sheet(mesh: SurfaceMesh, spec: BodySpec, modulus: float) -> _Parts:
+    """Springs along the edges and, if asked for, across them; the triangles keep their areas."""
+    thickness = spec.material.thickness
+    notes: list[str] = []
+    if spec.springs == "two_ring":
+        springs, notes = two_ring_springs(mesh, spec.material, modulus)
+    else:
+        springs = one_ring_springs(mesh, thickness, modulus)
+    triangles = Triangles.build(mesh.vertices, mesh.triangles)
+    mass = spec.material.density * thickness * triangles.rest_area
+    return _Parts(springs, triangles, Tets.build(mesh.vertices, NO_TETS), mesh.triangles, mass, notes)
 
 
 def _unused_constants(raw: RawConstants, sheet: bool) -> list[str]:
@@ -76,15 +122,3 @@ def _unused_constants(raw: RawConstants, sheet: bool) -> list[str]:
     elif raw.volume == 0 and raw.volume_damping > 0:
         notes.append("volumes of constant 0 are damped in the form 'corner' only.")
     return notes
-
-
-def _edge_areas(mesh: SurfaceMesh, triangles: Triangles, edges: np.ndarray) -> np.ndarray:
-    """Sum of the areas of the triangles around each edge [m^2] (e,)."""
-    count = len(mesh.vertices)
-    keys = edges[:, 0].astype(np.int64) * count + edges[:, 1]
-    total = np.zeros(len(edges))
-    for i, j in ((0, 1), (1, 2), (2, 0)):
-        a, b = mesh.triangles[:, i].astype(np.int64), mesh.triangles[:, j].astype(np.int64)
-        found = np.searchsorted(keys, np.minimum(a, b) * count + np.maximum(a, b))
-        total += np.bincount(found, triangles.rest_area, len(edges))
-    return total

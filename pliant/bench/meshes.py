@@ -1,0 +1,136 @@
+"""`pliant bench meshes`: what becomes of each mesh: a body that falls for 120 frames, or a refusal with its reason."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from pliant.bench.report import Report
+from pliant.errors import BlowUpError, InputError, MissingExtraError
+from pliant.mesh.assets import asset_names
+from pliant.mesh.io import FORMATS
+from pliant.mesh.prepare import prepare
+from pliant.mesh.prepare_settings import PrepareSettings
+from pliant.mesh.prepared import PreparedBody
+from pliant.scene import Scene
+
+FRAMES = 120
+SIZE = 0.3
+"""Longest side of the bodies [m]: what the meshes' own units are does not matter here."""
+SHOWN_REASON = 160
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What became of one mesh.
+
+    Attributes:
+        name: of the mesh.
+        result: 'body', 'sheet', 'refused' or 'blew up'.
+        detail: how the solid was made, or the reason.
+        counts: of the body's elements.
+        prepare_s, frames_s: seconds to prepare the body, and for all frames.
+        substeps: steps per frame.
+    """
+
+    name: str
+    result: str
+    detail: str = ""
+    counts: dict[str, int] = dataclasses.field(default_factory=dict)
+    prepare_s: float = 0.0
+    frames_s: float = 0.0
+    substeps: int = 0
+
+
+def try_mesh(
+    source: str | Path, device: str = "cpu", frames: int = FRAMES, settings: PrepareSettings | None = None
+) -> Outcome:
+    """Make a body of a mesh and drop it on the floor."""
+    name = Path(source).name
+    begin = time.perf_counter()
+    try:
+        body = prepare(source, settings or PrepareSettings(size=SIZE), use_cache=False)
+    except (InputError, MissingExtraError) as error:
+        return Outcome(name, "refused", str(error), prepare_s=time.perf_counter() - begin)
+    outcome = Outcome(name, "sheet" if body.kind == "surface" else "body", body.facts.get("method", body.kind))
+    outcome.prepare_s = time.perf_counter() - begin
+    outcome.counts = body.facts.get("counts", {})
+    begin = time.perf_counter()
+    try:
+        outcome.substeps = drop(body, device, frames)
+    except InputError as error:
+        outcome.result, outcome.detail = "refused", str(error)
+    except BlowUpError as error:
+        outcome.result, outcome.detail = "blew up", str(error)
+    outcome.frames_s = time.perf_counter() - begin
+    return outcome
+
+
+def drop(body: PreparedBody, device: str, frames: int) -> int:
+    """Let a body fall on the floor from a little above it; returns the substeps per frame."""
+    scene = Scene()
+    seen = body.skin or body.solid
+    lowest = float(min(seen.vertices[:, 1].min(), body.solid.vertices[:, 1].min()))
+    pair = (body.skin, body.embedding) if body.skin is not None and body.embedding is not None else None
+    longest = float(np.ptp(body.solid.vertices, axis=0).max())
+    scene.add_body(body.solid, "soft_rubber", position=(0.0, 0.2 * longest - lowest, 0.0), skin=pair)
+    scene.add_plane()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sim = scene.build(device)
+    sim.frame(frames)
+    return sim.substeps
+
+
+def find_meshes(sources: Sequence[str | Path]) -> list[str]:
+    """Mesh files in folders, files themselves, and sample meshes by name; a pair of files counts once."""
+    suffixes = {suffix for row in FORMATS for suffix in row.suffixes}
+    found: list[str] = []
+    for source in sources:
+        path = Path(source)
+        if path.is_dir():
+            files = sorted(p for p in path.rglob("*") if p.is_file())
+            found += [str(p) for p in files if _suffix(p) in suffixes and _suffix(p) not in (".ele", ".tet")]
+        else:
+            found.append(str(source))
+    return found
+
+
+def _suffix(path: Path) -> str:
+    return Path(path.name.lower().removesuffix(".gz")).suffix
+
+
+def run(report: Report, device: str, quick: bool = False, sources: Sequence[str | Path] = ()) -> None:
+    names = find_meshes(sources) if sources else asset_names()
+    for name in names[:2] if quick else names:
+        outcome = try_mesh(name, device, 10 if quick else FRAMES)
+        told = {key: value for key, value in outcome.counts.items() if not key.startswith("skin")}
+        skin = outcome.counts.get("skin_triangles")
+        report.add(
+            outcome.name,
+            device,
+            "result",
+            outcome.result,
+            detail=outcome.detail[:SHOWN_REASON],
+            **told,
+            **({"skin_triangles": skin} if skin else {}),
+            prepare_s=round(outcome.prepare_s, 2),
+            frames_s=round(outcome.frames_s, 2),
+            substeps=outcome.substeps,
+        )
+
+
+def markdown(outcomes: Sequence[Outcome]) -> str:
+    """The outcomes as a table for the docs."""
+    rows = ["| mesh | becomes | made by or reason | size | prepare [s] | 120 frames [s] |", "|---|---|---|---|---|---|"]
+    for o in outcomes:
+        size = ", ".join(f"{v:,} {k.replace('_', ' ')}" for k, v in o.counts.items() if "skin_vert" not in k)
+        frames = f"{o.frames_s:.1f}" if o.frames_s else ""
+        detail = o.detail.replace("|", "\\|")
+        rows.append(f"| {o.name} | {o.result} | {detail} | {size} | {o.prepare_s:.1f} | {frames} |")
+    return "\n".join(rows)

@@ -1,0 +1,297 @@
+"""Any mesh becomes a body: read, placed, diagnosed, repaired, made solid, embedded; kept on disk once it is done."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pliant.errors import InputError
+from pliant.mesh import cache
+from pliant.mesh.assets import asset_names, asset_path
+from pliant.mesh.diagnose import diagnose
+from pliant.mesh.embed import embed
+from pliant.mesh.io import read_mesh
+from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.prepare_settings import PrepareSettings
+from pliant.mesh.prepared import SUFFIX, PreparedBody, read_body, write_body
+from pliant.mesh.repair import classify, repair
+from pliant.mesh.surface import SurfaceMesh
+from pliant.mesh.tetrahedralize import SolidSettings, tetrahedralize
+from pliant.mesh.tets import TetMesh
+
+Mesh = TetMesh | VoxelLattice | SurfaceMesh
+ProgressCall = Callable[[str, float], None]
+
+# What a volume mesh is without being made again.
+KEPT_AS: dict[type, str] = {TetMesh: "tets", VoxelLattice: "lattice"}
+# Raised when preparing makes something else of the same mesh, so that what was kept is not used any more.
+RECIPE = 1
+
+
+def prepare(
+    source: str | os.PathLike | Mesh,
+    settings: PrepareSettings | None = None,
+    *,
+    skin: str | os.PathLike | SurfaceMesh | None = None,
+    device: str = "cpu",
+    use_cache: bool = True,
+    progress: ProgressCall | None = None,
+) -> PreparedBody:
+    """Make a body of a mesh.
+
+    Args:
+        source: a file of any format in `pliant.mesh.io.FORMATS` or a ``.plb``, the name of a sample mesh, or a mesh.
+        settings: see `PrepareSettings`.
+        skin: another surface to be carried by the body, in the same place and units as the source.
+        device: where distances are measured.
+        use_cache: take the result from disk if the same was made before, and keep it there.
+        progress: called with the stage and how much of it is done, from 0 to 1.
+    """
+    settings = settings or PrepareSettings()
+    tell = progress or (lambda stage, done: None)
+    if isinstance(source, (str, os.PathLike)) and Path(source).suffix.lower() == SUFFIX:
+        return _resized(read_body(source), settings.size)
+    tell("reading", 0.0)
+    mesh = load_mesh(source)
+    cover = None if skin is None else _as_surface(load_mesh(skin))
+    key = cache.fingerprint(RECIPE, dataclasses.asdict(settings), *_contents(mesh), *_contents(cover))
+    if use_cache and (kept := cache.find(key, SUFFIX)) is not None:
+        try:
+            body = read_body(kept)
+            return dataclasses.replace(body, facts={**body.facts, "cached": True})
+        except InputError:
+            cache.drop(kept)
+    body = _make(mesh, cover, settings, device, tell)
+    place = cache.path_for(key, SUFFIX) if use_cache else None
+    if place is not None:
+        # a full disk costs time on the next run, and nothing else
+        with contextlib.suppress(InputError):
+            write_body(dataclasses.replace(body, facts={k: v for k, v in body.facts.items() if k != "seconds"}), place)
+    return body
+
+
+def _make(
+    mesh: Mesh, cover: SurfaceMesh | None, settings: PrepareSettings, device: str, tell: ProgressCall
+) -> PreparedBody:
+    """The body of a mesh as it was read."""
+    clock = _Clock()
+    factor = _factor(mesh, settings.size)
+    mesh = _placed(mesh, settings.up, factor)
+    notes = list(mesh.notes)
+    facts: dict[str, Any] = {"settings": dataclasses.asdict(settings), "scale": factor, "cached": False}
+    solid: Mesh
+    if isinstance(mesh, SurfaceMesh) or settings.solid not in ("auto", KEPT_AS[type(mesh)]):
+        surface = _as_surface(mesh)
+        with clock("repair"):
+            surface = _repaired(surface, settings, notes, facts)
+        with clock("solid"):
+            solid = _solid(surface, settings, device, tell, notes, facts)
+        shown = surface if settings.skin and solid is not surface else None
+    else:
+        solid, shown = _sound(mesh), None
+        notes += [note for note in solid.notes if note not in notes]
+    if cover is not None:
+        shown = _placed(cover, settings.up, factor).drop_unused()
+    embedding = None
+    if shown is not None:
+        with clock("embed"):
+            tell("embedding the surface", 0.0)
+            embedding = embed(shown.vertices, solid, device=device)
+        _note_outside(embedding.outside, notes)
+    facts["counts"] = _counts(solid, shown)
+    facts["seconds"] = clock.seconds
+    return PreparedBody(mesh.name, solid, shown, embedding, tuple(dict.fromkeys(notes)), facts)
+
+
+class _Clock:
+    """Seconds that each stage took."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextlib.contextmanager
+    def __call__(self, stage: str) -> Iterator[None]:
+        begin = time.perf_counter()
+        yield
+        self.seconds[stage] = round(time.perf_counter() - begin, 3)
+
+
+def load_mesh(source: str | os.PathLike | Mesh) -> Mesh:
+    """A mesh from a file, a sample mesh's name, or itself."""
+    if isinstance(source, (TetMesh, VoxelLattice, SurfaceMesh)):
+        return source
+    if not isinstance(source, (str, os.PathLike)):
+        raise InputError(
+            f"{type(source).__name__} is no mesh", "prepare", "Give a file, a sample mesh's name or a mesh"
+        )
+    text = os.fspath(source)
+    if isinstance(text, str) and text in asset_names() and not os.path.exists(text):
+        return dataclasses.replace(read_mesh(asset_path(text)), name=text)
+    if not os.path.exists(text) and not Path(str(text)).suffix:
+        raise InputError(
+            "there is no such file, and no sample mesh of this name",
+            str(text),
+            f"Give a mesh file, or one of: {', '.join(asset_names())}",
+        )
+    return read_mesh(text)
+
+
+def _as_surface(mesh: Mesh) -> SurfaceMesh:
+    if isinstance(mesh, SurfaceMesh):
+        return mesh
+    if isinstance(mesh, VoxelLattice):
+        mesh = mesh.tets()
+    return mesh.oriented()[0].surface_mesh()
+
+
+def _contents(mesh: Mesh | None) -> list[Any]:
+    """What of a mesh its body depends on."""
+    if mesh is None:
+        return [None]
+    parts: list[Any] = [type(mesh).__name__, mesh.name, list(mesh.notes), mesh.vertices]
+    if isinstance(mesh, SurfaceMesh):
+        parts.append(mesh.triangles)
+        if mesh.look is not None:
+            parts += [[dataclasses.asdict(paint) for paint in mesh.look.paints], list(mesh.look.parts)]
+            arrays = (mesh.look.uv, mesh.look.paint_of, mesh.look.part_of, mesh.look.vertex_colors)
+            parts += [a if a is not None else "" for a in arrays]
+    else:
+        parts.append(mesh.tets if isinstance(mesh, TetMesh) else mesh.cubes)
+    return parts
+
+
+def _factor(mesh: Mesh, size: float | None) -> float:
+    """What the mesh must be scaled by to have its longest side of `size` [m]."""
+    if size is None:
+        return 1.0
+    used = mesh.vertices
+    if isinstance(mesh, SurfaceMesh) and len(mesh.triangles):
+        used = used[np.unique(mesh.triangles)]
+    used = used[np.isfinite(used).all(axis=1)]
+    longest = float(np.ptp(used, axis=0).max()) if len(used) else 0.0
+    if longest <= 0.0 or not np.isfinite(size / longest):
+        raise InputError(
+            f"the mesh has no extent ({longest:g}) that could be scaled to {size:g} m",
+            mesh.name or "mesh",
+            "Check its vertices: all of them lie at one place",
+        )
+    return size / longest
+
+
+def placed_surface(mesh: Mesh, settings: PrepareSettings) -> SurfaceMesh:
+    """The surface of a mesh with y up and in the wanted size."""
+    return _as_surface(_placed(mesh, settings.up, _factor(mesh, settings.size)))
+
+
+def _placed(mesh: Any, up: str, factor: float) -> Any:
+    """The mesh with y up, scaled about its origin."""
+    vertices = mesh.vertices
+    if up == "z":
+        vertices = np.stack([vertices[:, 0], vertices[:, 2], -vertices[:, 1]], axis=1)
+    if factor != 1.0:
+        vertices = vertices * factor
+    return mesh if vertices is mesh.vertices else dataclasses.replace(mesh, vertices=vertices)
+
+
+def _repaired(surface: SurfaceMesh, settings: PrepareSettings, notes: list[str], facts: dict[str, Any]) -> SurfaceMesh:
+    """The surface after its repair, or as it is if none is wanted."""
+    if not settings.repair:
+        found = diagnose(surface)
+        facts["before"] = facts["after"] = found.as_dict()
+        notes += [f"Not repaired: {problem}" for problem in found.problems()]
+        surface.check()
+        return surface
+    result = repair(surface)
+    facts["before"], facts["after"] = result.before.as_dict(), result.after.as_dict()
+    facts["actions"], facts["left"] = list(result.actions), list(result.left)
+    notes += [f"Repaired: {action}" for action in result.actions] + list(result.left)
+    if result.before.unit_warning and settings.size is None:
+        notes.append(result.before.unit_warning)
+    return result.mesh
+
+
+def _solid(
+    surface: SurfaceMesh,
+    settings: PrepareSettings,
+    device: str,
+    tell: ProgressCall,
+    notes: list[str],
+    facts: dict[str, Any],
+) -> Mesh:
+    """What is simulated of a surface; the surface itself where it encloses nothing or is asked for."""
+    kind = classify(surface)
+    facts["kind"] = kind
+    method = settings.solid
+    if method == "auto":
+        method = "surface" if kind == "sheet" else "stuffing"
+        if method == "surface":
+            notes.append("The surface encloses no space: its triangles are simulated as a sheet")
+    facts["method"] = method
+    if method == "surface":
+        notes += surface.check()
+        return surface
+    solid = tetrahedralize(
+        surface,
+        SolidSettings(
+            method=method,
+            tets=settings.tets,
+            element_size=settings.element_size,
+            enclose=settings.enclose,
+            time_limit=settings.time_limit,
+        ),
+        device=device,
+        progress=tell,
+    )
+    facts["method"], facts["quality"] = solid.method, solid.quality
+    notes += solid.notes
+    return solid.mesh
+
+
+def _sound(mesh: TetMesh | VoxelLattice) -> TetMesh | VoxelLattice:
+    """A volume mesh as it is, its tets turned and its unused vertices left out."""
+    if isinstance(mesh, TetMesh):
+        mesh, _ = mesh.drop_unused().oriented()
+    return dataclasses.replace(mesh, notes=(*mesh.notes, *mesh.check()))
+
+
+def _note_outside(outside: np.ndarray, notes: list[str]) -> None:
+    count = int((outside > 0.0).sum())
+    if count:
+        notes.append(
+            f"{count} of {len(outside)} vertices of the skin lie outside the solid, by up to {outside.max():.3g} m: "
+            "they follow its nearest element"
+        )
+
+
+def _counts(solid: Mesh, shown: SurfaceMesh | None) -> dict[str, int]:
+    counts = {"vertices": len(solid.vertices)}
+    if isinstance(solid, TetMesh):
+        counts["tets"] = len(solid.tets)
+    elif isinstance(solid, VoxelLattice):
+        counts["cubes"] = len(solid.cubes)
+    else:
+        counts["triangles"] = len(solid.triangles)
+    if shown is not None:
+        counts |= {"skin_vertices": len(shown.vertices), "skin_triangles": len(shown.triangles)}
+    return counts
+
+
+def _resized(body: PreparedBody, size: float | None) -> PreparedBody:
+    """A prepared body with another longest side."""
+    if size is None:
+        return body
+    seen = body.skin or body.solid
+    factor = _factor(seen, size)
+    embedding = body.embedding
+    if embedding is not None:
+        height = None if embedding.height is None else embedding.height * factor
+        embedding = dataclasses.replace(embedding, outside=embedding.outside * factor, height=height)
+    skin = None if body.skin is None else body.skin.scaled(factor)
+    return dataclasses.replace(body, solid=body.solid.scaled(factor), skin=skin, embedding=embedding)

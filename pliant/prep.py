@@ -1,0 +1,179 @@
+"""The work of ``pliant prep``: a mesh becomes a body, with a report of what was found and done."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TextIO
+
+from pliant.errors import InputError
+from pliant.files import make_parent, replace_file
+from pliant.launch import pick_device
+from pliant.mesh import cache
+from pliant.mesh.diagnose import Diagnosis, diagnose
+from pliant.mesh.io import FORMATS, write_mesh
+from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.prepare import load_mesh, placed_surface, prepare
+from pliant.mesh.prepare_settings import PrepareSettings
+from pliant.mesh.prepared import SUFFIX, PreparedBody, write_body
+
+Say = Callable[[str], None]
+
+NOT_CLEAN = 1
+STAGE_PERIOD = 2.0
+"""Seconds between two lines of progress where the output is not a terminal."""
+
+
+@dataclasses.dataclass(frozen=True)
+class PrepOptions:
+    """What is written besides, and how.
+
+    Attributes:
+        out: the body; NAME.plb here if not given.
+        report: a report as ``.html`` or ``.png``.
+        json: what was found and done.
+        skin: another surface to carry.
+        use_cache: take earlier results from disk and keep new ones.
+        device: where distances are measured and pictures drawn.
+        quiet: show no progress.
+    """
+
+    out: Path | None = None
+    report: Path | None = None
+    json: Path | None = None
+    skin: str | None = None
+    use_cache: bool = True
+    device: str = "cpu"
+    quiet: bool = False
+
+
+def clear_cache() -> str:
+    """Remove what was kept from earlier work; says how much."""
+    place = cache.folder()
+    return (
+        f"{cache.clear()} prepared bodies were removed from {place}" if place else "Nothing is kept: the cache is off"
+    )
+
+
+def diagnose_mesh(source: str, settings: PrepareSettings, json_path: Path | None, say: Say) -> int:
+    """Say what is wrong with a mesh; returns 0 if nothing is, else 1."""
+    found = diagnose(placed_surface(load_mesh(source), settings))
+    for line in found.lines():
+        say(line)
+    if json_path is not None:
+        _write_json(json_path, {"mesh": source, "diagnosis": found.as_dict(), "problems": found.problems()})
+    return 0 if found.clean else NOT_CLEAN
+
+
+def prepare_mesh(source: str, settings: PrepareSettings, options: PrepOptions, say: Say) -> PreparedBody:
+    """Make a body of a mesh, write it and what was asked for besides, and say what was found and done."""
+    out = options.out or Path(f"{_stem(source)}{SUFFIX}")
+    _check_outputs(out, options)
+    device = pick_device(options.device)
+    begin = time.perf_counter()
+    stages = _Stages(options.quiet)
+    body = prepare(
+        source, settings, skin=options.skin, device=device, use_cache=options.use_cache, progress=stages.show
+    )
+    stages.clear()
+    seconds = time.perf_counter() - begin
+    for line in body_lines(body):
+        say(line)
+    if out.suffix.lower() == SUFFIX:
+        write_body(dataclasses.replace(body, facts=_lasting(body.facts)), out)
+    else:
+        solid = body.solid.tets() if isinstance(body.solid, VoxelLattice) else body.solid
+        write_mesh(solid, out)
+    say(f"{'Body' if out.suffix.lower() == SUFFIX else 'Solid'} written to {out} after {seconds:.1f} s")
+    if options.json is not None:
+        _write_json(options.json, {"mesh": source, "notes": list(body.notes), **body.facts})
+        say(f"Facts written to {options.json}")
+    if options.report is not None:
+        from pliant.report import write_report
+        from pliant.report.of_body import report_input
+
+        write_report(report_input(body), options.report, device)
+        say(f"Report written to {options.report}")
+    return body
+
+
+def body_lines(body: PreparedBody) -> list[str]:
+    """What was found and done, for people."""
+    facts = body.facts
+    lines = []
+    if "before" in facts:
+        lines += ["Found:", *(f"  {line}" for line in Diagnosis.from_dict(facts["before"]).lines())]
+        actions = facts.get("actions", [])
+        lines += ["Repaired:", *(f"  {action}" for action in actions or ["nothing: there was no need"])]
+        if facts.get("left"):
+            lines += ["Left as it is:", *(f"  {text}" for text in facts["left"])]
+    counts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in facts.get("counts", {}).items())
+    lines += [
+        f"Body ({facts.get('method', body.kind)}): {counts}" + (" (from the cache)" if facts.get("cached") else "")
+    ]
+    quality = facts.get("quality") or {}
+    if "dihedral_min_degrees" in quality:
+        lines.append(
+            f"  angles between faces {quality['dihedral_min_degrees']:.1f} to {quality['dihedral_max_degrees']:.1f} "
+            f"degrees, {quality.get('slivers', 0)} slivers, edges {quality['edge_min']:.3g} to "
+            f"{quality['edge_max']:.3g} m, volume {quality['volume']:.4g} m^3"
+        )
+    said = set(facts.get("actions", [])) | set(facts.get("left", []))
+    others = [note for note in body.notes if note.removeprefix("Repaired: ") not in said]
+    return lines + (["Notes:", *(f"  {note}" for note in others)] if others else [])
+
+
+def _stem(source: str) -> str:
+    name = Path(source).name
+    return name.removesuffix(".gz").rsplit(".", 1)[0] or "body"
+
+
+def _lasting(facts: dict[str, Any]) -> dict[str, Any]:
+    """Facts that are the same whenever the same mesh is prepared."""
+    return {key: value for key, value in facts.items() if key not in ("seconds", "cached")}
+
+
+def _check_outputs(out: Path, options: PrepOptions) -> None:
+    """Refuse names that cannot be written before the work begins."""
+    known = {suffix for form in FORMATS for suffix in form.suffixes} | {SUFFIX}
+    if out.suffix.lower() not in known:
+        raise InputError(f"no body has the suffix {out.suffix!r}", "--out", f"Use one of: {', '.join(sorted(known))}")
+    if options.report is not None and options.report.suffix.lower() not in (".html", ".png"):
+        raise InputError(f"no report has the suffix {options.report.suffix!r}", "--report", "Use .html or .png")
+    for path in (out, options.report, options.json):
+        if path is not None:
+            make_parent(path)
+
+
+def _write_json(path: Path, data: dict[str, Any]) -> None:
+    with replace_file(path) as file:
+        file.write((json.dumps(data, indent=1, sort_keys=True) + "\n").encode())
+
+
+class _Stages:
+    """A line that tells what is being done, on a terminal or now and then in a log."""
+
+    def __init__(self, quiet: bool, stream: TextIO | None = None):
+        self.stream = stream or sys.stderr
+        self.quiet = quiet
+        self.terminal = self.stream.isatty()
+        self.shown = time.perf_counter()
+        self.width = 0
+
+    def show(self, stage: str, done: float) -> None:
+        now = time.perf_counter()
+        if self.quiet or (not self.terminal and now - self.shown < STAGE_PERIOD):
+            return
+        self.shown = now
+        text = f"{stage} {100.0 * done:.0f} %" if done > 0.0 else f"{stage} ..."
+        padding = " " * max(0, self.width - len(text)) if self.terminal else ""
+        self.width = len(text)
+        print(text + padding, end="\r" if self.terminal else "\n", file=self.stream, flush=True)
+
+    def clear(self) -> None:
+        if self.terminal and self.width:
+            print(" " * self.width, end="\r", file=self.stream, flush=True)

@@ -1,0 +1,107 @@
+"""The mesh of a body in a scene file: a shape made by formula, or any mesh file made into a body."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pliant.errors import InputError
+from pliant.mesh.assets import asset_names
+from pliant.mesh.embed import Embedding, embed
+from pliant.mesh.io import read_mesh
+from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.prepare_settings import PrepareSettings
+from pliant.mesh.surface import SurfaceMesh
+from pliant.mesh.tets import TetMesh
+from pliant.scene_file.form import Source, shorten
+from pliant.scene_file.layout import shape_functions
+from pliant.scene_file.lines import KeyPath
+
+PREPARE_KEYS = tuple(field.name for field in dataclasses.fields(PrepareSettings))
+MESH_KEYS = ("shape", "file", "file2", "scale", *PREPARE_KEYS)
+At = Callable[[KeyPath], contextlib.AbstractContextManager[None]]
+
+
+@dataclasses.dataclass(frozen=True)
+class BodyMesh:
+    """What is simulated, and the surface that is seen with its embedding."""
+
+    mesh: TetMesh | SurfaceMesh | VoxelLattice
+    skin: tuple[SurfaceMesh, Embedding] | None = None
+
+
+def body_mesh(table: dict[str, Any], path: KeyPath, source: Source, at: At) -> BodyMesh:
+    """The mesh of a [[body]] table.
+
+    Args:
+        table: the checked table.
+        path: where it stands in the file.
+        source: the scene file.
+        at: gives errors of the core their place in the file.
+    """
+    settings = {key: table[key] for key in PREPARE_KEYS if key in table}
+    if "shape" in table:
+        values = dict(table["shape"])
+        with at((*path, "shape")):
+            if "file2" in table:
+                raise InputError("'file2' is given without 'file'", "", "Leave out 'file2' beside a shape")
+            found: Any = shape_functions()[values.pop("kind")](**values)
+    else:
+        found = _from_file(table, path, source, at)
+    made = BodyMesh(found)
+    if settings or "shape" not in table:
+        cover = None
+        if isinstance(settings.get("skin"), str):
+            cover = _file(settings.pop("skin"), (*path, "skin"), source)
+            settings["skin"] = False
+        # imported where it is used: a scene of shapes alone starts sooner
+        from pliant.mesh.prepare import prepare
+
+        with at((*path, "file") if "file" in table else path):
+            body = prepare(found, PrepareSettings(**settings), skin=cover)
+        pair = (body.skin, body.embedding) if body.skin is not None and body.embedding is not None else None
+        made = BodyMesh(dataclasses.replace(body.solid, notes=body.notes), pair)
+    if "scale" in table:
+        with at((*path, "scale")):
+            made = _scaled(made, table["scale"])
+    return made
+
+
+def _scaled(made: BodyMesh, scale: Any) -> BodyMesh:
+    """Mesh and skin scaled; weights stay, but a height above triangles does not when the scale differs by axis."""
+    mesh = made.mesh.scaled(scale)
+    if made.skin is None:
+        return BodyMesh(mesh)
+    skin, embedding = made.skin[0].scaled(scale), made.skin[1]
+    if embedding.height is not None:
+        embedding = embed(skin.vertices, mesh)
+    return BodyMesh(mesh, (skin, embedding))
+
+
+def _from_file(table: dict[str, Any], path: KeyPath, source: Source, at: At) -> Any:
+    """A mesh that is read, or what `prepare` can read itself: a prepared body or a sample mesh's name."""
+    files = [_file(table[key], (*path, key), source) for key in ("file", "file2") if key in table]
+    if len(files) == 1:
+        return files[0]
+    with at((*path, "file")):
+        return read_mesh(*files)
+
+
+def _file(name: str, path: KeyPath, source: Source) -> str:
+    """The file as seen from the scene file, or a sample mesh's name."""
+    file = Path(source.path).parent / name
+    try:
+        if file.is_file():
+            return str(file)
+    except (OSError, ValueError):
+        pass
+    if name in asset_names():
+        return name
+    raise source.error(
+        path,
+        f"there is no file {shorten(str(file))!r}",
+        f"Give a path as seen from the scene file, or a sample mesh: {', '.join(asset_names())}",
+    )

@@ -1,0 +1,569 @@
+"""NETGEN, Medit, Gmsh and VTK files: round trips, other programs' files, and errors that name file, line and remedy."""
+
+import builtins
+import contextlib
+import dataclasses
+import io
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pliant.errors import InputError, MissingExtraError
+from pliant.mesh import shapes
+from pliant.mesh.io import medit, netgen, through_meshio
+from pliant.mesh.surface import SurfaceMesh
+from pliant.mesh.tets import TetMesh
+
+SHARED = Path(__file__).parents[4] / "shared" / "meshes"
+SUFFIXES = {".mesh": medit, ".vol": netgen, ".msh": through_meshio, ".vtk": through_meshio, ".vtu": through_meshio}
+TEXT_SUFFIXES = [".mesh", ".vol"]
+POINTS = "0 0 0\n1 0 0\n0 1 0\n0 0 1\n"
+MEDIT = """MeshVersionFormatted 2
+
+Dimension
+3
+
+Vertices
+4
+0 0 0 7
+1 0 0 7
+0 1 0 7
+0 0 1 7
+
+Tetrahedra
+1
+1 2 3 4 5
+
+End
+"""
+VOL = """# a comment
+mesh3d
+dimension
+3
+geomtype
+11
+
+# surfnr    bcnr   domin  domout      np      p1      p2      p3
+surfaceelementsgi
+1
+ 2 1 1 0 3 1 2 3 1 1 1
+
+#  matnr      np      p1      p2      p3      p4
+volumeelements
+2
+ 1 4 1 3 2 4
+ 1 4 2 3 5 4
+
+     surf1      surf2      p1      p2
+edgesegmentsgi2
+1
+1 0 1 2 -1 -1 0 0 1 0 1 0.5
+
+#          X             Y             Z
+points
+5
+ 0.0 0.0 0.0
+ 1.0 0.0 0.0
+ 0.0 1.0 0.0
+ 0.0 0.0 1.0
+ 1.0 1.0 1.0
+
+materials
+1
+1 steel
+
+bcnames
+2
+1\touter
+2\t
+
+face_colours
+1
+ 2 0.0 1.0 0.0
+
+endmesh
+
+csgsurfaces 1
+"""
+NEUTRAL = f"4\n{POINTS}1\n 1    1 3 2 4\n4\n1 1 3 2\n1 1 2 4\n1 1 4 3\n1 2 3 4\n"
+
+
+@pytest.fixture
+def meshio():
+    return pytest.importorskip("meshio")
+
+
+def put(folder, suffix, text):
+    path = folder / f"duck{suffix}"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def read(path):
+    return SUFFIXES[path.suffix].read(path)
+
+
+def written(folder, mesh, suffix):
+    if SUFFIXES[suffix] is through_meshio:
+        pytest.importorskip("meshio")
+    path = folder / f"duck{suffix}"
+    SUFFIXES[suffix].write(mesh, path)
+    return path
+
+
+def elements(mesh):
+    return mesh.tets if isinstance(mesh, TetMesh) else mesh.triangles
+
+
+def same(one, other):
+    return (
+        type(one) is type(other)
+        and np.array_equal(one.vertices, other.vertices)
+        and np.array_equal(elements(one), elements(other))
+    )
+
+
+def fails(folder, suffix, text, *expected):
+    """Reading must raise an `InputError` that holds every one of ``expected``."""
+    path = put(folder, suffix, text)
+    with pytest.raises(InputError) as caught:
+        read(path)
+    message = str(caught.value)
+    assert str(path) in message and caught.value.remedy
+    for part in expected:
+        assert part in message
+    return message
+
+
+# Round trips
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_round_trip(tmp_path, suffix):
+    ball = shapes.ball(1 / 3, 3)
+    for mesh in (ball, ball.surface_mesh().drop_unused()):
+        path = written(tmp_path, mesh, suffix)
+        again = read(path)
+        assert same(again, mesh) and again.name == "duck"
+        first = path.read_bytes()
+        written(tmp_path, mesh, suffix)
+        assert path.read_bytes() == first
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_awkward_numbers_survive(tmp_path, suffix):
+    vertices = [[0.1, -1e-300, 1e9], [1 / 3, 5e-324, -0.0], [2**53 + 1.0 - 2**53, 1e-17, 7.0], [-1e8 / 3, 1.0, 2.0]]
+    mesh = TetMesh(vertices, [[3, 1, 2, 0]])
+    again = read(written(tmp_path, mesh, suffix))
+    assert np.array_equal(again.vertices, mesh.vertices)
+    assert sorted(again.tets[0]) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_unused_vertices_and_orientation_are_left_alone(tmp_path, suffix):
+    mesh = shapes.ball(1.0, 2)
+    tets = mesh.tets.copy()
+    tets[5, 2:] = tets[5, :1:-1]
+    mesh = TetMesh(np.vstack([mesh.vertices, [[9.0, 9.0, 9.0]]]), tets)
+    assert (mesh.volumes() < 0).sum() == 1
+    assert same(read(written(tmp_path, mesh, suffix)), mesh)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_what_no_file_can_hold(tmp_path, suffix):
+    module = SUFFIXES[suffix]
+    if module is through_meshio:
+        pytest.importorskip("meshio")
+    path = tmp_path / f"duck{suffix}"
+    good = shapes.ball(1.0, 1)
+    vertices = good.vertices.copy()
+    vertices[3, 1] = np.nan
+    for bad, expected in (
+        (dataclasses.replace(good, vertices=vertices), "vertex 3"),
+        (TetMesh(good.vertices, [[0, 1, 2, 900]]), "900"),
+        (TetMesh(good.vertices, np.zeros((0, 4), np.int32)), "no tets"),
+        (SurfaceMesh(good.vertices, np.zeros((0, 3), np.int32)), "no triangles"),
+        ("a string", "str is no mesh"),
+    ):
+        with pytest.raises(InputError, match=expected):
+            module.write(bad, path)
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "here").write_text("a file")
+    with pytest.raises(InputError, match="cannot write"):
+        module.write(good, tmp_path / "here" / f"duck{suffix}")
+
+
+# Other programs' files
+
+
+@pytest.mark.parametrize("name", ["bunny", "hand", "octopus-low"])
+def test_real_medit_files_agree_with_meshio(meshio, name):
+    path = SHARED / f"libigl_{name}.mesh"
+    if not path.exists():
+        pytest.skip("the folder of real meshes is not here")
+    mesh = medit.read(path)
+    other = meshio.read(path)
+    assert np.array_equal(mesh.tets, other.cells_dict["tetra"])
+    assert np.allclose(mesh.vertices, other.points, rtol=0.0, atol=1e-6)
+    assert any(f"{len(other.cells_dict['triangle'])} triangles" in note for note in mesh.notes)
+    assert (mesh.volumes() > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("suffix", "variant", "options"),
+    [
+        (".mesh", "medit", {}),
+        (".vol", "netgen", {}),
+        (".msh", "gmsh22", {"binary": False}),
+        (".msh", "gmsh22", {"binary": True}),
+        (".msh", "gmsh", {"binary": False}),
+        (".msh", "gmsh", {"binary": True}),
+        (".vtk", "vtk42", {"binary": False}),
+        (".vtk", "vtk", {"binary": False}),
+        (".vtk", "vtk", {"binary": True}),
+        (".vtu", "vtu", {"binary": False}),
+        (".vtu", "vtu", {"binary": True, "compression": "lzma"}),
+    ],
+)
+def test_files_from_meshio(tmp_path, capfd, meshio, suffix, variant, options):
+    ball = shapes.ball(0.3, 2)
+    skin = ball.surface_mesh().drop_unused()
+    for mesh, kind in ((ball, "tetra"), (skin, "triangle")):
+        path = tmp_path / f"duck{suffix}"
+        meshio.Mesh(mesh.vertices, [(kind, elements(mesh))]).write(path, file_format=variant, **options)
+        capfd.readouterr()
+        again = read(path)
+        assert type(again) is type(mesh)
+        assert np.allclose(again.vertices, mesh.vertices, rtol=0.0, atol=1e-12)
+        assert np.array_equal(np.sort(elements(again), axis=1), np.sort(elements(mesh), axis=1))
+        if kind == "tetra":
+            assert (again.volumes() > 0).all()
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("suffix", "variant"), [(".mesh", "medit"), (".vol", "netgen")])
+def test_meshio_reads_what_we_write(tmp_path, meshio, suffix, variant):
+    mesh = shapes.ball(0.3, 2)
+    other = meshio.read(written(tmp_path, mesh, suffix), file_format=variant)
+    assert np.array_equal(other.points, mesh.vertices)
+    # meshio, like TetMesh, counts a NETGEN tet as positive the other way round than NETGEN does.
+    assert (TetMesh(other.points, other.cells_dict["tetra"].astype(np.int32)).volumes() > 0).all()
+    assert np.array_equal(np.sort(other.cells_dict["tetra"], axis=1), np.sort(mesh.tets, axis=1))
+    if variant == "netgen":
+        assert np.array_equal(other.cells_dict["triangle"], mesh.surface())
+
+
+def test_netgen_layout(tmp_path):
+    for text in (VOL, VOL.replace("\n", "\r\n")):
+        mesh = netgen.read(put(tmp_path, ".vol", text))
+        assert mesh.tets.tolist() == [[0, 2, 3, 1], [1, 2, 3, 4]]
+        assert (mesh.volumes() > 0).all() and len(mesh.vertices) == 5
+        assert mesh.notes == ("the file's 1 triangles and other surface elements were passed over",)
+    # Tets that already lie the right way round are left as they are.
+    mesh = netgen.read(put(tmp_path, ".vol", VOL.replace("1 3 2 4", "1 2 3 4").replace("2 3 5 4", "2 3 4 5")))
+    assert mesh.tets.tolist() == [[0, 1, 2, 3], [1, 2, 3, 4]]
+    mesh = netgen.read(put(tmp_path, ".vol", VOL.replace("materials\n", "novelties\n")))
+    assert "sections passed over: novelties" in mesh.notes
+
+
+def test_netgen_surfaces_with_parameters_and_quads(tmp_path):
+    start, end = VOL.index("surfaceelementsgi"), VOL.index("     surf1")
+    surface = (
+        "surfaceelementsuv\n3\n1 1 1 0 3 1 2 3 0.5 0.25 0 0 1 1\n1 1 1 0 4 1 2 5 3 0 0 1 0 1 1 0 1\n"
+        "1 1 1 0 0 1 2 4 0 0 0 0 0 0\nvolumeelements\n0\n"
+    )
+    mesh = netgen.read(put(tmp_path, ".vol", VOL[:start] + surface + VOL[end:]))
+    assert isinstance(mesh, SurfaceMesh) and len(mesh.triangles) == 4
+    assert mesh.triangles[:2].tolist() == [[0, 1, 2], [0, 1, 3]]
+    assert set(mesh.triangles[2:].ravel()) == {0, 1, 2, 4} and "1 quads" in mesh.notes[0]
+
+
+def test_netgen_mixed_and_second_order(tmp_path):
+    more = "4\n 1 4 1 3 2 4\n 1 5 1 2 3 4 5\n 1 4 2 3 5 4\n1 10 1 3 2 5 1 1 1 1 1 1\n"
+    mesh = netgen.read(put(tmp_path, ".vol", VOL.replace("2\n 1 4 1 3 2 4\n 1 4 2 3 5 4\n", more)))
+    assert np.sort(mesh.tets, axis=1).tolist() == [[0, 1, 2, 3], [1, 2, 3, 4], [0, 1, 2, 4]]
+    notes = " ".join(mesh.notes)
+    assert "1 pyramids were left out" in notes and "second-order" in notes
+    fails(
+        tmp_path, ".vol", VOL.replace("2\n 1 4 1 3 2 4\n 1 4 2 3 5 4\n", "1\n1 5 1 2 3 4 5\n"), "1 pyramids", "no tets"
+    )
+
+
+def test_neutral_format(tmp_path):
+    mesh = medit.read(put(tmp_path, ".mesh", NEUTRAL))
+    assert mesh.tets.tolist() == [[0, 2, 3, 1]] and mesh.volumes()[0] > 0
+    assert "4 triangles" in mesh.notes[0]
+    mesh = medit.read(put(tmp_path, ".mesh", NEUTRAL.replace("1\n 1    1 3 2 4\n", "0\n")))
+    assert isinstance(mesh, SurfaceMesh) and mesh.is_closed() and mesh.volume() == pytest.approx(1 / 6)
+    quadratic = NEUTRAL.replace("4\n0 0 0", "10\n" + "9 9 9\n" * 6 + "0 0 0", 1)
+    quadratic = quadratic.replace("1 3 2 4\n", "7 9 8 10 1 2 3 4 5 6\n", 1)
+    mesh = medit.read(put(tmp_path, ".mesh", quadratic))
+    assert len(mesh.vertices) == 4 and mesh.volumes().tolist() == pytest.approx([1 / 6])
+    fails(tmp_path, ".mesh", NEUTRAL.replace("1 3 2 4\n", "1 3 2 5\n"), "line 7", "point 4 of volume element 1 is 5")
+    fails(tmp_path, ".mesh", NEUTRAL.replace("1 3 2 4\n", "1 3 2\n"), "line 7", "has 4 numbers", "subdomain")
+    fails(tmp_path, ".mesh", NEUTRAL + "1 2 3 4\n", "line 13", "4 more numbers")
+    fails(tmp_path, ".mesh", NEUTRAL.replace("0 1 0", "0 x 0"), "line 4", "'x' is not a number")
+
+
+def test_medit_layout(tmp_path):
+    for text in (
+        MEDIT,
+        MEDIT.replace("\n", "\r\n"),
+        MEDIT.replace("Dimension\n3", "Dimension 3 # here"),
+        MEDIT.upper(),
+    ):
+        mesh = medit.read(put(tmp_path, ".mesh", text))
+        assert mesh.tets.tolist() == [[0, 1, 2, 3]] and mesh.notes == ()
+    # Numbers may be broken into lines at will.
+    mesh = medit.read(put(tmp_path, ".mesh", " ".join(MEDIT.split())))
+    assert mesh.tets.tolist() == [[0, 1, 2, 3]]
+    more = (
+        'Ridges\n2\n1\n2\nIdentifier\n"Vertices of a duck"\nEdges\n1\n1 2 0\nCorners 0\nTetrahedra\n1\n4 3 2 1 0\nEnd'
+    )
+    mesh = medit.read(put(tmp_path, ".mesh", MEDIT.replace("End", more)))
+    assert mesh.tets.tolist() == [[0, 1, 2, 3], [3, 2, 1, 0]]
+    assert mesh.notes == ("sections passed over: Ridges (2), Edges (1)",)
+    mesh = medit.read(put(tmp_path, ".mesh", MEDIT.replace("End", "")))
+    assert mesh.tets.tolist() == [[0, 1, 2, 3]] and "End" in mesh.notes[0]
+
+
+def test_medit_triangles_quads_and_flat_files(tmp_path):
+    quads = MEDIT.replace("Tetrahedra\n1\n1 2 3 4 5", "Triangles 1\n1 2 3 0\nQuadrilaterals\n1\n1 2 4 3 0")
+    mesh = medit.read(put(tmp_path, ".mesh", quads))
+    assert isinstance(mesh, SurfaceMesh) and len(mesh.triangles) == 3
+    assert mesh.triangles[0].tolist() == [0, 1, 2] and "quads" in mesh.notes[0]
+    edges = {(row[i], row[i - 2]) for row in mesh.triangles[1:].tolist() for i in range(3)}
+    assert {(0, 1), (1, 3), (3, 2), (2, 0)} < edges and len(edges) == 6
+    flat = "MeshVersionFormatted 1\nDimension 2\nVertices\n3\n0 0 1\n1 0 1\n0 2 1\nTriangles\n1\n1 2 3 1\nEnd\n"
+    mesh = medit.read(put(tmp_path, ".mesh", flat))
+    assert mesh.vertices.tolist() == [[0, 0, 0], [1, 0, 0], [0, 2, 0]] and "flat" in mesh.notes[0]
+
+
+def test_medit_second_order_and_hexahedra(tmp_path):
+    more = "".join(f"0.5 0.{i} 0 0\n" for i in range(6))
+    text = MEDIT.replace("Vertices\n4\n", f"Vertices\n10\n{more}")
+    text = text.replace("Tetrahedra\n1\n1 2 3 4 5", "TetrahedraP2\n1\n7 8 9 10 1 2 3 4 5 6 0")
+    mesh = medit.read(put(tmp_path, ".mesh", text))
+    assert mesh.tets.tolist() == [[0, 1, 2, 3]] and len(mesh.vertices) == 4 and "second-order" in mesh.notes[0]
+    hexahedra = MEDIT.replace("Tetrahedra\n1\n1 2 3 4 5", "Hexahedra\n2\n1 2 3 4 1 2 3 4 0\n1 2 3 4 1 2 3 4 0")
+    fails(tmp_path, ".mesh", hexahedra, "2 hexahedra", "no tets", "Cut the elements into tets")
+    both = MEDIT.replace("End", "Prisms\n1\n1 2 3 4 1 2 0\nEnd")
+    assert "1 prisms (wedges) were left out" in medit.read(put(tmp_path, ".mesh", both)).notes[0]
+
+
+@pytest.mark.parametrize("binary", [False, True])
+@pytest.mark.parametrize("variant", ["gmsh22", "gmsh"])
+def test_gmsh_with_a_wild_node_number(tmp_path, meshio, variant, binary):
+    """A table as long as the largest number would not fit into memory."""
+    path = tmp_path / "duck.msh"
+    tets = np.array([[0, 1, 2, 3]])
+    meshio.Mesh(np.eye(4, 3), [("tetra", tets)]).write(path, file_format=variant, binary=binary)
+    data = path.read_bytes()
+    start = data.index(b"$Nodes\n")
+    if binary:
+        width = 4 if variant == "gmsh22" else 8
+        start = data.index((4).to_bytes(width, "little"), start + (32 if width == 8 else 0) + 28)
+        damaged = data[:start] + (2000000000).to_bytes(width, "little") + data[start + width :]
+    else:
+        start = data.index(b"\n4", start + (24 if variant == "gmsh" else 10)) + 1
+        damaged = data[:start] + b"2000000000" + data[start + 1 :]
+    path.write_bytes(damaged)
+    with pytest.raises(InputError, match="number 2000000000" if (variant, binary) != ("gmsh22", True) else "Gmsh"):
+        read(path)
+
+
+def test_binary_medit_is_refused(tmp_path, meshio):
+    ball = shapes.ball(0.3, 1)
+    meshio.Mesh(ball.vertices, [("tetra", ball.tets)]).write(tmp_path / "duck.meshb")
+    (tmp_path / "renamed.mesh").write_bytes((tmp_path / "duck.meshb").read_bytes())
+    for name in ("duck.meshb", "renamed.mesh"):
+        with pytest.raises(InputError, match=r"binary format \(\.meshb\).*meshio convert"):
+            medit.read(tmp_path / name)
+
+
+@pytest.mark.parametrize("suffix", [".msh", ".vtk", ".vtu"])
+def test_blocks_are_joined_and_the_rest_is_told(tmp_path, meshio, suffix):
+    cube = np.array([[x, y, z] for z in (0, 1) for y in (0, 1) for x in (0, 1)], float)
+    points = np.vstack([cube, [[2.0, 2.0, 2.0], [3.0, 3.0, 3.0]]])
+    tets, hexahedron = [[0, 1, 2, 4]], [[0, 1, 3, 2, 4, 5, 7, 6]]
+    path = tmp_path / f"duck{suffix}"
+    variant = {".msh": "gmsh22"}.get(suffix, suffix[1:])
+
+    def write(*cells):
+        with contextlib.redirect_stderr(io.StringIO()):
+            meshio.Mesh(points, [(kind, np.array(rows)) for kind, rows in cells]).write(path, variant)
+
+    write(("tetra", tets), ("triangle", [[0, 1, 2]]), ("tetra", [[1, 3, 2, 7]]), ("vertex", [[8]]))
+    mesh = read(path)
+    assert mesh.tets.tolist() == [[0, 1, 2, 4], [1, 3, 2, 7]] and len(mesh.vertices) == 10
+    assert "1 triangles" in mesh.notes[0]
+    write(("tetra", tets), ("hexahedron", hexahedron))
+    mesh = read(path)
+    assert len(mesh.tets) == 1 and len(mesh.vertices) == 4 and "1 hexahedra were left out" in mesh.notes[0]
+    write(("hexahedron", hexahedron), ("quad", [[0, 1, 3, 2]]))
+    with pytest.raises(InputError, match=r"1 hexahedra and no tets.*Cut the elements"):
+        read(path)
+    write(("line", [[0, 1]]))
+    with pytest.raises(InputError, match="1 edges and no tets or triangles"):
+        read(path)
+    write(("quad", [[0, 1, 3, 2], [4, 5, 7, 6]]), ("triangle", [[0, 1, 4]]))
+    mesh = read(path)
+    assert isinstance(mesh, SurfaceMesh) and len(mesh.triangles) == 5 and mesh.areas().sum() == pytest.approx(2.5)
+    write(("tetra10", [[0, 1, 2, 4, 3, 5, 6, 7, 8, 9]]))
+    mesh = read(path)
+    assert len(mesh.vertices) == 4 and mesh.volumes().tolist() == pytest.approx([1 / 6])
+
+
+# Bad files
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("1 0 0 7", "1 0,0 0 7", ["line 9", "'0,0' is not a number", "decimal mark"]),
+        ("1 0 0 7", "1 0 0", ["line 9", "has 3 numbers", "x y z reference"]),
+        ("1 0 0 7", "1 nan 0 7", ["line 9", "y of vertex 2 is nan"]),
+        ("0 0 1 7", "0 0 1e999 7", ["line 11", "z of vertex 4 is inf"]),
+        ("0 0 1 7\n", "0 0 1 7\n1 1 1 7\n", ["line 12", "4 more numbers", "line 7"]),
+        ("0 0 1 7\n", "", ["line 10", "3 of the 4", "line 7"]),
+        ("Vertices\n4", "Vertices\n4.5", ["line 7", "number of vertices is 4.5"]),
+        ("Vertices\n4", "Vertices\n-4", ["line 7", "-4"]),
+        ("Vertices\n4", "Vertices\n4000000000000", ["line 7", "4000000000000"]),
+        ("Vertices\n4", "Vertices\n2000000000", ["2000000000"]),
+        ("1 2 3 4 5", "1 2 3 5 5", ["line 15", "vertex 4 of tet 1 is 5", "from 1 to 4"]),
+        ("1 2 3 4 5", "0 2 3 4 5", ["line 15", "vertex 1 of tet 1 is 0"]),
+        ("1 2 3 4 5", "1 2 3.5 4 5", ["line 15", "vertex 3 of tet 1 is 3.5"]),
+        ("1 2 3 4 5", "1 2 2 4 5", ["line 15", "names a vertex twice"]),
+        ("Dimension\n3", "Dimension\n4", ["line 4", "dimension is 4"]),
+        ("Dimension\n3", "", ["no section Dimension"]),
+        ("Vertices\n", "Vortices\n", ["0 sections Vertices"]),
+        ("Tetrahedra\n", "Vertices\n", ["line 13", "2 sections Vertices"]),
+        ("Tetrahedra\n1\n1 2 3 4 5", "", ["no tets or triangles"]),
+        ("MeshVersion", "Mesh", ["line 1", "begins with 'MeshFormatted'"]),
+    ],
+)
+def test_bad_medit(tmp_path, old, new, expected):
+    assert MEDIT.count(old) == 1
+    fails(tmp_path, ".mesh", MEDIT.replace(old, new), *expected)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("mesh3d", "mesh2d", ["line 2", "begins with 'mesh2d'", "mesh3d"]),
+        ("dimension\n3", "dimension\n2", ["line 4", "dimension is 2"]),
+        ("endmesh", "", ["endmesh", "cut short"]),
+        (" 1.0 0.0 0.0\n", " 1.0 0.0\n", ["line 28", "has 2 numbers", "x y z"]),
+        (" 1.0 0.0 0.0\n", " 1.0 inf 0.0\n", ["line 28", "y of point 2 is inf"]),
+        (" 1.0 0.0 0.0\n", " 1.0 1.0.0 0.0\n", ["line 28", "'1.0.0' is not a number"]),
+        (" 1 4 2 3 5 4", " 1 4 2 3 6 4", ["line 17", "point 3 of volume element 2 is 6", "from 1 to 5"]),
+        (" 1 4 2 3 5 4", " 1 4 2 3 2 4", ["line 17", "names a vertex twice"]),
+        (" 1 4 2 3 5 4", " 1 4 2 3 5", ["line 17", "has 5 numbers"]),
+        (" 1 4 2 3 5 4", " 1 7 2 3 5 4", ["has 7 points", "line 17"]),
+        (" 1 4 1 3 2 4", " 1 4 1 3 2", ["line 16", "has 5 numbers", "material np and 4 points"]),
+        ("volumeelements\n2", "volumeelements\n3", ["line 17", "2 of the 3"]),
+        ("volumeelements\n2", "volumeelements\n1", ["line 17", "6 more numbers"]),
+        ("volumeelements\n2", "volumeelements\nmany", ["line 14"]),
+        ("points\n5", "points\n", ["points"]),
+        ("points\n5", "pints\n5", ["0 sections 'points'"]),
+        ("3 1 2 3 1 1 1", "3 1 2 3", ["line 11", "has 8 numbers"]),
+    ],
+)
+def test_bad_netgen(tmp_path, old, new, expected):
+    assert VOL.count(old) == 1
+    fails(tmp_path, ".vol", VOL.replace(old, new), *expected)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_files_that_are_no_meshes(tmp_path, capfd, suffix):
+    if SUFFIXES[suffix] is through_meshio:
+        pytest.importorskip("meshio")
+    generator = random.Random(3)
+    for junk in (
+        b"",
+        b"\n\n",
+        b"hello\n",
+        b"\x00" * 100,
+        "π ≈ 3".encode(),
+        generator.randbytes(3000),
+        b"7",
+        b"$",
+        b"#",
+    ):
+        fails(tmp_path, suffix, junk)
+    with pytest.raises(InputError, match="no such file"):
+        read(tmp_path / f"none{suffix}")
+    (tmp_path / f"folder{suffix}").mkdir()
+    with pytest.raises(InputError):
+        read(tmp_path / f"folder{suffix}")
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("kind", ["tets", "triangles"])
+@pytest.mark.parametrize("suffix", [*SUFFIXES, "neutral"])
+def test_a_cut_file_is_refused_or_whole(tmp_path, capfd, suffix, kind):
+    mesh = shapes.ball(0.3, 1)
+    if suffix == "neutral":
+        text = NEUTRAL if kind == "tets" else NEUTRAL.replace("1\n 1    1 3 2 4\n", "0\n")
+        path = put(tmp_path, ".mesh", text)
+    else:
+        path = written(tmp_path, mesh if kind == "tets" else mesh.surface_mesh().drop_unused(), suffix)
+    data = path.read_bytes()
+    whole = read(path)
+    ends = {*range(0, len(data), max(1, len(data) // 150)), *range(len(data) - 40, len(data))}
+    refused = 0
+    for end in sorted(ends):
+        path.write_bytes(data[:end])
+        try:
+            assert same(read(path), whole), end
+        except InputError:
+            refused += 1
+    # All but a few cuts near the end take something away that is needed.
+    assert refused >= 0.8 * len(ends)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("suffix", [*SUFFIXES])
+def test_damaged_files_never_raise_anything_else(tmp_path, capfd, suffix):
+    path = written(tmp_path, shapes.ball(0.3, 1), suffix)
+    data = path.read_bytes()
+    generator = random.Random(11)
+    for _ in range(60):
+        broken = bytearray(data)
+        at = generator.randrange(len(broken))
+        broken[at : at + generator.randrange(3)] = generator.choice(
+            [b"", b"x", b"7", b"-", b" ", b"\n", b"nan", b"1e9 "]
+        )
+        path.write_bytes(broken)
+        try:
+            mesh = read(path)
+        except InputError as error:
+            assert str(path) in str(error)
+        else:
+            assert np.isfinite(mesh.vertices).all()
+            assert elements(mesh).min() >= 0 and elements(mesh).max() < len(mesh.vertices)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_without_meshio(tmp_path, monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *arguments, **options):
+        if name == "meshio":
+            raise ImportError(name)
+        return real(name, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    path = put(tmp_path, ".vtk", "# vtk DataFile Version 4.2\n")
+    with pytest.raises(MissingExtraError, match=r"pliant\[mesh\]"):
+        through_meshio.read(path)
+    with pytest.raises(MissingExtraError, match="meshio"):
+        through_meshio.write(shapes.ball(1.0, 1), path)
+
+
+def test_suffix_that_meshio_is_not_asked_for(tmp_path):
+    with pytest.raises(InputError, match=r"Known are \.msh, \.vtk, \.vtu"):
+        through_meshio.read(tmp_path / "duck.xdmf")
