@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pliant.checkpoint import load_checkpoint, save_checkpoint
     from pliant.errors import BlowUpError, InputError, PliantError
+    from pliant.forces.global_volume import GlobalVolume
+    from pliant.forces.pressure import Pressure
+    from pliant.forces.support import SupportSprings
     from pliant.materials import PRESETS, Material, RawConstants
     from pliant.mesh import shapes
-    from pliant.mesh.io import read_tets, write_tets
+    from pliant.mesh.assets import asset
+    from pliant.mesh.diagnose import diagnose
+    from pliant.mesh.io import read_mesh, read_surface, read_tets, write_mesh, write_tets
+    from pliant.mesh.lattice import VoxelLattice
+    from pliant.mesh.prepare import prepare
+    from pliant.mesh.prepare_settings import PrepareSettings
+    from pliant.mesh.prepared import read_body, write_body
+    from pliant.mesh.repair import repair
     from pliant.mesh.surface import SurfaceMesh
     from pliant.mesh.tets import TetMesh
     from pliant.scene import Scene
@@ -22,37 +32,65 @@ __version__ = "0.1.0"
 _HOMES = {
     "PRESETS": "pliant.materials",
     "BlowUpError": "pliant.errors",
+    "GlobalVolume": "pliant.forces.global_volume",
     "InputError": "pliant.errors",
     "Material": "pliant.materials",
     "PliantError": "pliant.errors",
+    "PrepareSettings": "pliant.mesh.prepare_settings",
+    "Pressure": "pliant.forces.pressure",
     "RawConstants": "pliant.materials",
     "Scene": "pliant.scene",
     "Simulation": "pliant.simulation",
+    "SupportSprings": "pliant.forces.support",
     "SurfaceMesh": "pliant.mesh.surface",
     "TetMesh": "pliant.mesh.tets",
+    "VoxelLattice": "pliant.mesh.lattice",
+    "asset": "pliant.mesh.assets",
+    "diagnose": "pliant.mesh.diagnose",
     "load_checkpoint": "pliant.checkpoint",
+    "prepare": "pliant.mesh.prepare",
+    "read_body": "pliant.mesh.prepared",
+    "read_mesh": "pliant.mesh.io",
+    "read_surface": "pliant.mesh.io",
     "read_tets": "pliant.mesh.io",
+    "repair": "pliant.mesh.repair",
     "save_checkpoint": "pliant.checkpoint",
     "shapes": "pliant.mesh",
+    "write_body": "pliant.mesh.prepared",
+    "write_mesh": "pliant.mesh.io",
     "write_tets": "pliant.mesh.io",
 }
 
 __all__ = [
     "PRESETS",
     "BlowUpError",
+    "GlobalVolume",
     "InputError",
     "Material",
     "PliantError",
+    "PrepareSettings",
+    "Pressure",
     "RawConstants",
     "Scene",
     "Simulation",
+    "SupportSprings",
     "SurfaceMesh",
     "TetMesh",
+    "VoxelLattice",
     "__version__",
+    "asset",
+    "diagnose",
     "load_checkpoint",
+    "prepare",
+    "read_body",
+    "read_mesh",
+    "read_surface",
     "read_tets",
+    "repair",
     "save_checkpoint",
     "shapes",
+    "write_body",
+    "write_mesh",
     "write_tets",
 ]
 

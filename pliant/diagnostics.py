@@ -6,7 +6,8 @@ import dataclasses
 
 import numpy as np
 
-from pliant.model.model import Model
+from pliant.forces.enclosed import enclosed_volume
+from pliant.model.model import Body, Model
 from pliant.model.tets import signed_volumes
 
 
@@ -58,11 +59,8 @@ def measure(model: Model, x: np.ndarray, v: np.ndarray, gravity: np.ndarray, ela
         pairs = model.springs.pairs
         stretch = np.linalg.norm(x[pairs[:, 1]] - x[pairs[:, 0]], axis=1) / model.springs.rest_length
     volumes = signed_volumes(x, model.tets.corners)
-    rest = model.tets.rest_volume
-    ratios = [
-        float(volumes[slice(*b.tets)].sum() / rest[slice(*b.tets)].sum()) if b.tets[1] > b.tets[0] else 1.0
-        for b in model.bodies
-    ]
+    held = [_held_volumes(body, model, x, volumes) for body in model.bodies]
+    now, before = float(sum(pair[0] for pair in held)), float(sum(pair[1] for pair in held))
     return Diagnostics(
         kinetic=0.5 * float(np.sum(mass * v * v)),
         elastic=elastic,
@@ -70,8 +68,8 @@ def measure(model: Model, x: np.ndarray, v: np.ndarray, gravity: np.ndarray, ela
         momentum=np.sum(mass * v, axis=0),
         angular_momentum=np.sum(mass * np.cross(x, v), axis=0),
         mass_centre=np.sum(mass * x, axis=0) / float(mass.sum()),
-        volume_ratio=float(volumes.sum() / rest.sum()) if len(rest) else 1.0,
-        body_volume_ratio=ratios,
+        volume_ratio=now / before if before else 1.0,
+        body_volume_ratio=[pair[0] / pair[1] if pair[1] else 1.0 for pair in held],
         max_stretch=float(stretch.max()),
         min_stretch=float(stretch.min()),
         mean_stretch=float(np.abs(stretch - 1.0).mean()),
@@ -79,3 +77,13 @@ def measure(model: Model, x: np.ndarray, v: np.ndarray, gravity: np.ndarray, ela
         max_speed=float(np.linalg.norm(v, axis=1).max(initial=0.0)),
         finite=bool(np.isfinite(x).all() and np.isfinite(v).all()),
     )
+
+
+def _held_volumes(body: Body, model: Model, x: np.ndarray, volumes: np.ndarray) -> tuple[float, float]:
+    """Volume of a body now and at rest [m^3]: of its tets, or of the closed surface that is filled; zero without."""
+    tets = slice(*body.tets)
+    if body.tets[1] > body.tets[0]:
+        return float(volumes[tets].sum()), float(model.tets.rest_volume[tets].sum())
+    if body.options.get("volume") is None:
+        return 0.0, 0.0
+    return enclosed_volume(x, body.surface), enclosed_volume(model.particles.rest, body.surface)

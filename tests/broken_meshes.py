@@ -146,7 +146,6 @@ def sphere(radius: float = 0.5, rings: int = 12, around: int = 20) -> Shape:
     return vertices, np.concatenate(faces)
 
 
-
 def box(size=(1.0, 1.0, 1.0)) -> Shape:
     """A box of twelve triangles; the two of the top (y) are rows 6 and 7."""
     vertices = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], float) * size
@@ -312,7 +311,7 @@ def zero_area_faces():
     vertices, faces = sphere()
     extra = [[3, 3, 4], [5, 5, 5], [7, 8, 7]]
     middle = len(vertices)
-    a, b, c = faces[0]
+    a, b = faces[0, :2]
     # The middle of an edge joined to it by a face without area, and the triangle left whole.
     vertices = np.concatenate([vertices, [0.5 * (vertices[a] + vertices[b])]])
     return vertices, np.concatenate([faces, extra, [[a, b, middle]]])

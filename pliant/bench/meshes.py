@@ -17,7 +17,7 @@ from pliant.mesh.io import FORMATS
 from pliant.mesh.prepare import prepare
 from pliant.mesh.prepare_settings import PrepareSettings
 from pliant.mesh.prepared import PreparedBody
-from pliant.scene import Scene
+from pliant.scene import MASS_SHIFT, Scene
 
 FRAMES = 120
 SIZE = 0.3
@@ -76,9 +76,14 @@ def drop(body: PreparedBody, device: str, frames: int) -> int:
     scene = Scene()
     seen = body.skin or body.solid
     lowest = float(min(seen.vertices[:, 1].min(), body.solid.vertices[:, 1].min()))
-    pair = (body.skin, body.embedding) if body.skin is not None and body.embedding is not None else None
     longest = float(np.ptp(body.solid.vertices, axis=0).max())
-    scene.add_body(body.solid, "soft_rubber", position=(0.0, 0.2 * longest - lowest, 0.0), skin=pair)
+    scene.add_body(
+        body.solid,
+        "soft_rubber",
+        position=(0.0, 0.2 * longest - lowest, 0.0),
+        skin=body.carried,
+        mass_shift=MASS_SHIFT if body.stuffed else 0.0,
+    )
     scene.add_plane()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

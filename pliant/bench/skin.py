@@ -10,7 +10,7 @@ from pliant.mesh.embed import embed
 from pliant.mesh.prepare import prepare
 from pliant.mesh.prepare_settings import PrepareSettings
 from pliant.mesh.surface import SurfaceMesh
-from pliant.scene import Scene
+from pliant.scene import MASS_SHIFT, Scene
 
 TETS = 5000
 VERTICES = 100_000
@@ -35,13 +35,19 @@ def split(mesh: SurfaceMesh) -> SurfaceMesh:
 
 
 def run(report: Report, device: str, quick: bool = False) -> None:
-    body = prepare("bunny", PrepareSettings(tets=TETS))
+    body = prepare("small_bunny", PrepareSettings(tets=TETS, size=0.3))
     assert body.skin is not None
     skin = SurfaceMesh(body.skin.vertices, body.skin.triangles, body.name)
     while len(skin.vertices) < (10_000 if quick else VERTICES):
         skin = split(skin)
     scene = Scene()
-    scene.add_body(body.solid, "rubber", skin=(skin, embed(skin.vertices, body.solid)), position=(0.0, 0.1, 0.0))
+    scene.add_body(
+        body.solid,
+        "soft_rubber",
+        skin=(skin, embed(skin.vertices, body.solid)),
+        position=(0.0, 0.1, 0.0),
+        mass_shift=MASS_SHIFT,
+    )
     scene.add_plane()
     sim = scene.build(device)
     sim.frame(2)

@@ -24,6 +24,10 @@ SWEEPS = 8
 NEIGHBOURS = 14
 
 
+class TooFineError(InputError):
+    """A lattice would have too many nodes."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Bcc:
     """A block of cells of a body-centred lattice.
@@ -45,7 +49,7 @@ class Bcc:
         cells = np.ceil(wanted) + 2 * PADDING
         if not np.isfinite(cells).all() or 2.0 * float(np.prod(cells + 1)) > MOST_NODES:
             least = float(np.prod(np.maximum(high - low, size)) * 2.0 / MOST_NODES) ** (1.0 / 3.0)
-            raise InputError(
+            raise TooFineError(
                 f"elements of {size:.3g} m need a lattice of more than {MOST_NODES:,} nodes",
                 where,
                 f"Use elements of at least {1.2 * least:.2g} m",

@@ -18,7 +18,8 @@ def bad_vertices(vertices: np.ndarray) -> np.ndarray:
 
 def out_of_range(mesh: SurfaceMesh) -> np.ndarray:
     """Triangles that name a vertex that is not there (k,) bool."""
-    return ((mesh.triangles < 0) | (mesh.triangles >= len(mesh.vertices))).any(axis=1)
+    outside = (mesh.triangles < 0) | (mesh.triangles >= len(mesh.vertices))
+    return np.asarray(outside.any(axis=1))
 
 
 def broken_triangles(mesh: SurfaceMesh) -> tuple[np.ndarray, np.ndarray]:

@@ -86,6 +86,11 @@ class Diagnosis:
         """All fields and `problems`, ready for JSON."""
         return {**_listed(dataclasses.asdict(self)), "clean": self.clean, "problems": self.problems()}
 
+    @staticmethod
+    def from_dict(values: dict[str, Any]) -> Diagnosis:
+        """The diagnosis that `as_dict` was called on."""
+        return Diagnosis(**{field.name: values[field.name] for field in dataclasses.fields(Diagnosis)})
+
     def problems(self) -> list[str]:
         """One line for each kind of fault. The outline of a sheet is none, nor is an odd size."""
         if self.kind == "nothing":

@@ -11,7 +11,6 @@ import numpy as np
 from pliant.errors import InputError
 from pliant.launch import pick_device
 from pliant.mesh import arrays
-from pliant.mesh.embed_search import Frames, Search
 from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
@@ -167,6 +166,9 @@ def embed(
         device: where the search runs.
         progress: called with the part done so far, 0 to 1.
     """
+    # Here, so that who only moves a surface does not wait for the search's kernels.
+    from pliant.mesh.embed_search import Frames, Search
+
     told = progress or (lambda part: None)
     points = arrays.as_points(points, "embed(points)")
     arrays.check_finite(points, "embed(points)")

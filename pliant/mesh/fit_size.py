@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from pliant.mesh.bcc import TooFineError
 from pliant.mesh.distance import OutOfTimeError
 
 TRIES = 5
@@ -20,6 +21,8 @@ class Target:
     count: int
     TOLERANCE: ClassVar[float] = 0.05
     """Relative error of the count at which the search ends."""
+    WORTH_A_NOTE: ClassVar[float] = 0.1
+    """Relative error above which it is told."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +40,7 @@ def fit_size(make: Callable[[float], Any], count: Callable[[Any], int], size: fl
     The count falls with about the third power of the size; the power is found from the last two meshes.
 
     Args:
-        make: a mesh for an element size [m]; may raise `OutOfTimeError`, which ends the search if a mesh was made.
+        make: a mesh for an element size [m]; may raise `OutOfTimeError` or `TooFineError`, which end the search if a mesh was made.
         count: of a mesh.
         size: the first to try [m].
     """
@@ -47,7 +50,7 @@ def fit_size(make: Callable[[float], Any], count: Callable[[Any], int], size: fl
     for _ in range(TRIES):
         try:
             mesh = make(size)
-        except OutOfTimeError:
+        except (OutOfTimeError, TooFineError):
             if best is None:
                 raise
             break
@@ -69,7 +72,7 @@ def fit_size(make: Callable[[float], Any], count: Callable[[Any], int], size: fl
         size *= math.exp(error / power)
     if best is None:
         raise ValueError("no mesh was made")
-    if best_count and best_error > math.log(1.0 + Target.TOLERANCE):
+    if best_count and best_error > math.log(1.0 + Target.WORTH_A_NOTE):
         note = f"{best_count} {target.kind} were reached, {target.count} were wanted"
         return dataclasses.replace(best, notes=(note,))
     return best

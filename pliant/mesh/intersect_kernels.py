@@ -60,7 +60,9 @@ def _interval(d: wp.vec3d, p: wp.vec3d) -> wp.vec2d:
 
 
 @wp.func
-def _apart_along(axis: wp.vec3d, a0: wp.vec3d, a1: wp.vec3d, a2: wp.vec3d, b0: wp.vec3d, b1: wp.vec3d, b2: wp.vec3d) -> bool:
+def _apart_along(
+    axis: wp.vec3d, a0: wp.vec3d, a1: wp.vec3d, a2: wp.vec3d, b0: wp.vec3d, b1: wp.vec3d, b2: wp.vec3d
+) -> bool:
     """Whether an axis parts two triangles, or leaves them touching; an axis without length parts nothing."""
     length = wp.length(axis)
     if length <= wp.float64(1e-30):
@@ -71,7 +73,9 @@ def _apart_along(axis: wp.vec3d, a0: wp.vec3d, a1: wp.vec3d, a2: wp.vec3d, b0: w
 
 
 @wp.func
-def _overlap_in_plane(n: wp.vec3d, a0: wp.vec3d, a1: wp.vec3d, a2: wp.vec3d, b0: wp.vec3d, b1: wp.vec3d, b2: wp.vec3d) -> bool:
+def _overlap_in_plane(
+    n: wp.vec3d, a0: wp.vec3d, a1: wp.vec3d, a2: wp.vec3d, b0: wp.vec3d, b1: wp.vec3d, b2: wp.vec3d
+) -> bool:
     """Whether two triangles of one plane cover common ground: no edge's normal in the plane parts them."""
     if _apart_along(wp.cross(n, a1 - a0), a0, a1, a2, b0, b1, b2):
         return False
@@ -155,7 +159,9 @@ def count_partners(
     query = wp.bvh_query_aabb(bvh, lowers[i], uppers[i])
     j = int(0)
     while wp.bvh_query_next(query, j):
-        if j == i or count >= MOST_PARTNERS:
+        if count >= MOST_PARTNERS:
+            break
+        if j == i:
             continue
         low = wp.min(i, j)
         high = wp.max(i, j)

@@ -209,6 +209,12 @@ def _repaired(surface: SurfaceMesh, settings: PrepareSettings, notes: list[str],
         surface.check()
         return surface
     result = repair(surface)
+    if result.after.kind == "nothing":
+        raise InputError(
+            "; ".join(result.before.problems()) or "there are no triangles to use",
+            surface.name or "mesh",
+            "Give a mesh with at least one whole triangle",
+        )
     facts["before"], facts["after"] = result.before.as_dict(), result.after.as_dict()
     facts["actions"], facts["left"] = list(result.actions), list(result.left)
     notes += [f"Repaired: {action}" for action in result.actions] + list(result.left)

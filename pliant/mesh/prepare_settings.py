@@ -25,8 +25,8 @@ class PrepareSettings(Described):
     )
     tets: int | None = setting(None, "about how many tets (or cubes of a lattice) to make", low=4, high=20_000_000)
     element_size: float | None = setting(None, "length of an element's edge, instead of a number", unit="m", above=0.0)
-    enclose: bool = setting(True, "let the solid reach a little beyond the surface, so that all of it lies inside")
-    skin: bool = setting(True, "show the surface itself, carried by the solid; else the solid's own outside")
+    enclose: bool = setting(False, "let the solid reach so far beyond the surface that all of it lies inside")
+    skin: bool = setting(True, "show the surface itself, carried by the solid, rather than the solid's own outside")
     time_limit: float = setting(
         120.0, "after this the solid is made coarser or of voxels rather than going on", unit="s", above=0.0
     )

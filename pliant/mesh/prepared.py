@@ -57,6 +57,16 @@ class PreparedBody:
     facts: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
+    def carried(self) -> tuple[SurfaceMesh, Embedding] | None:
+        """The skin and its embedding, if there is one."""
+        return None if self.skin is None or self.embedding is None else (self.skin, self.embedding)
+
+    @property
+    def stuffed(self) -> bool:
+        """Whether its tets were made by us, some of them small where the surface cuts them."""
+        return self.kind == "tets" and "method" in self.facts
+
+    @property
     def kind(self) -> str:
         """'tets', 'lattice' or 'surface'."""
         return next(kind for kind, (cls, _) in ELEMENTS.items() if isinstance(self.solid, cls))

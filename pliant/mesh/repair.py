@@ -41,7 +41,7 @@ class Repaired:
     def lines(self) -> list[str]:
         """The report for people."""
         done = [f"done: {action}" for action in self.actions] or ["nothing was to be done: the surface is unchanged"]
-        return [*done, *(f"left: {line}" for line in self.left)]
+        return [*done, *self.left]
 
 
 def classify(mesh: SurfaceMesh) -> str:
@@ -107,7 +107,7 @@ def _one_pass(mesh: SurfaceMesh, settings: RepairSettings, actions: list[str]) -
 
 def _left(after: Diagnosis, settings: RepairSettings) -> list[str]:
     """What is still wrong, and whether it matters."""
-    left = []
+    left: list[str] = []
     if after.kind == "nothing":
         return ["no usable triangle remains: nothing can be made of this surface"]
     if after.kind == "sheet":
@@ -115,25 +115,27 @@ def _left(after: Diagnosis, settings: RepairSettings) -> list[str]:
     elif after.holes:
         longest = f"the longest of {after.hole_edges[0]} edges and {after.hole_perimeters[0]:.3g} m"
         left.append(
-            f"{after.holes} holes stay open, {longest}: inside and outside are told by the winding number, which "
-            f"closes them smoothly; raise largest_hole above {settings.largest_hole:g} to fill larger ones"
+            f"still open: {steps.counted(after.holes, 'hole')}, {longest}. Inside and outside are told by the winding "
+            f"number, which closes them smoothly; raise largest_hole above {settings.largest_hole:g} to fill larger ones"
         )
-    if after.non_manifold_edges:
-        left.append(
-            f"{after.non_manifold_edges} edges have more than two triangles: harmless for a solid; for a sheet pass "
-            "cut_non_manifold=true"
-        )
-    if after.non_manifold_vertices:
-        left.append(f"{after.non_manifold_vertices} vertices join parts that only touch there: harmless for a solid")
-    if after.one_sided_parts:
-        left.append(f"{after.one_sided_parts} parts have one side only and enclose nothing: good for sheets only")
-    if after.winding_edges and not after.one_sided_parts:
-        left.append(f"{after.winding_edges} edges lie between opposite windings: inside and outside are unclear there")
-    if after.intersecting_triangles:
-        left.append(
-            f"{after.intersecting_triangles} triangles cut others: harmless for a solid, whose inside is told by the "
-            "winding number; a sheet should be free of them"
-        )
-    if after.duplicate_vertices:
-        left.append(f"{after.duplicate_vertices} vertices lie at the place of others: the surface is cut there")
-    return left
+    told = [
+        (
+            after.non_manifold_edges,
+            "edge",
+            "of more than two triangles: harmless for a solid; for a sheet pass cut_non_manifold=True",
+        ),
+        (after.non_manifold_vertices, "vertex", "where parts only touch: harmless for a solid"),
+        (after.one_sided_parts, "part", "with one side only, which encloses nothing: good for a sheet only"),
+        (
+            0 if after.one_sided_parts else after.winding_edges,
+            "edge",
+            "between opposite windings: inside and outside are unclear there",
+        ),
+        (
+            after.intersecting_triangles,
+            "triangle",
+            "cutting others: harmless for a solid, whose inside is told by the winding number; bad for a sheet",
+        ),
+        (after.duplicate_vertices, "vertex", "at the place of others: the surface is cut there"),
+    ]
+    return left + [f"left as it is: {steps.counted(count, what)} {why}" for count, what, why in told if count]

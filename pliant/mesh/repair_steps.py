@@ -1,4 +1,4 @@
-"""The single steps of a repair: each returns the very mesh it was given if there is nothing to do, or says what it did."""
+"""The single steps of a repair: each says what it did, or returns the very mesh it was given."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ MOST_ROUNDS = 32
 """Rounds of splitting at cracks; every round splits one side of each triangle."""
 
 
-def _count(number: int, what: str) -> str:
+def counted(number: int, what: str) -> str:
+    """A number and what it counts, such as '1 vertex' or '1,200 vertices'."""
     plural = {"vertex": "vertices", "patch": "patches", "closed patch": "closed patches"}.get(what, what + "s")
     return f"{number:,} {what if number == 1 else plural}"
 
@@ -25,9 +26,9 @@ def drop_bad(mesh: SurfaceMesh, actions: list[str]) -> SurfaceMesh:
     """Drop triangles that name a vertex which is not there, or one that is not finite."""
     outside, touched = defects.broken_triangles(mesh)
     if outside.any():
-        actions.append(f"dropped {_count(int(outside.sum()), 'triangle')} that named a vertex which is not there")
+        actions.append(f"dropped {counted(int(outside.sum()), 'triangle')} that named a vertex which is not there")
     if touched.any():
-        actions.append(f"dropped {_count(int(touched.sum()), 'triangle')} with a vertex that is not finite")
+        actions.append(f"dropped {counted(int(touched.sum()), 'triangle')} with a vertex that is not finite")
     broken = outside | touched
     return mesh.of_triangles(~broken) if broken.any() else mesh
 
@@ -37,7 +38,7 @@ def drop_unused(mesh: SurfaceMesh, actions: list[str]) -> SurfaceMesh:
     used = arrays.used_vertices(mesh.triangles, len(mesh.vertices))
     if used.all():
         return mesh
-    actions.append(f"dropped {_count(int((~used).sum()), 'vertex')} of no triangle")
+    actions.append(f"dropped {counted(int((~used).sum()), 'vertex')} of no triangle")
     vertices, triangles = arrays.without_unused(mesh.vertices, mesh.triangles)
     look = mesh.look and mesh.look.of_vertices(used)
     return dataclasses.replace(mesh, vertices=vertices, triangles=triangles, look=look)
@@ -49,7 +50,7 @@ def weld_vertices(mesh: SurfaceMesh, tolerance: float, actions: list[str]) -> Su
     kept = place == np.arange(len(place))
     if kept.all():
         return mesh
-    actions.append(f"joined {_count(int((~kept).sum()), 'vertex')} with others at the same place")
+    actions.append(f"joined {counted(int((~kept).sum()), 'vertex')} with others at the same place")
     number = np.cumsum(kept) - 1
     return mesh.merged(number[place], mesh.vertices[kept])
 
@@ -58,11 +59,11 @@ def drop_flat_and_repeated(mesh: SurfaceMesh, actions: list[str]) -> SurfaceMesh
     """Drop triangles without area, and those with the corners of an earlier one whichever way they wind."""
     flat = defects.flat(mesh.vertices, mesh.triangles)
     if flat.any():
-        actions.append(f"dropped {_count(int(flat.sum()), 'triangle')} without area")
+        actions.append(f"dropped {counted(int(flat.sum()), 'triangle')} without area")
         mesh = mesh.of_triangles(~flat)
     again = defects.repeats_to_drop(mesh.triangles)
     if again.any():
-        actions.append(f"dropped {_count(int(again.sum()), 'triangle')} that were there twice")
+        actions.append(f"dropped {counted(int(again.sum()), 'triangle')} that were there twice")
         mesh = mesh.of_triangles(~again)
     return mesh
 
@@ -78,14 +79,14 @@ def close_cracks(mesh: SurfaceMesh, tolerance: float, actions: list[str]) -> Sur
         bad = defects.flat(mesh.vertices, mesh.triangles)
         mesh = mesh.of_triangles(~bad) if bad.any() else mesh
     if total:
-        actions.append(f"closed cracks at {_count(total, 'vertex')} that lay on the edge of a triangle")
+        actions.append(f"closed cracks at {counted(total, 'vertex')} that lay on the edge of a triangle")
         mesh = drop_flat_and_repeated(mesh, actions)
     return mesh
 
 
 def make_agree(mesh: SurfaceMesh, found: Survey, actions: list[str]) -> SurfaceMesh:
     """Turn the fewer triangles of each patch so that neighbours wind alike."""
-    actions.append(f"turned {_count(int(found.turn.sum()), 'triangle')} to wind as their neighbours do")
+    actions.append(f"turned {counted(int(found.turn.sum()), 'triangle')} to wind as their neighbours do")
     return mesh.turned(found.turn)
 
 
@@ -104,7 +105,7 @@ def drop_walls(mesh: SurfaceMesh, found: Survey, actions: list[str]) -> tuple[Su
     survivors = topology.edge_table(without.triangles)
     if (survivors.count == 1).sum() > (table.count == 1).sum():
         return mesh, found  # the walls were holding something up: dropping them would open holes
-    actions.append(f"dropped {_count(int(wall.sum()), 'triangle')} of walls inside the body")
+    actions.append(f"dropped {counted(int(wall.sum()), 'triangle')} of walls inside the body")
     after = survey(without.vertices, without.triangles)
     if after.turn.any():
         without = make_agree(without, after, actions)
@@ -123,7 +124,7 @@ def drop_small_parts(
     small = np.linalg.norm(high - low, axis=1) < smallest * weld.diagonal(mesh.vertices)
     if not small.any() or small.all():
         return mesh, found
-    actions.append(f"dropped {_count(int(small.sum()), 'part')} smaller than {smallest:g} of the whole")
+    actions.append(f"dropped {counted(int(small.sum()), 'part')} smaller than {smallest:g} of the whole")
     mesh = mesh.of_triangles(~small[part[mesh.triangles[:, 0]]])
     return mesh, survey(mesh.vertices, mesh.triangles)
 
@@ -153,7 +154,7 @@ def fill_holes(
     numbers = np.flatnonzero(wanted)[~fills.failed]
     largest = numbers[np.argmax(holes.perimeter[numbers])]
     actions.append(
-        f"filled {_count(len(numbers), 'hole')} with {_count(len(fills.triangles), 'triangle')}; the longest had "
+        f"filled {counted(len(numbers), 'hole')} with {counted(len(fills.triangles), 'triangle')}; the longest had "
         f"{holes.edges[largest]} edges and {holes.perimeter[largest]:.3g} m"
     )
     look = mesh.look and mesh.look.with_more(len(fills.triangles))
@@ -170,12 +171,12 @@ def _poor(found: Survey) -> np.ndarray:
 def face_outward(mesh: SurfaceMesh, found: Survey, actions: list[str]) -> SurfaceMesh:
     """Turn closed patches that are inside out, and open ones that see the outside from their backs; no sheets."""
     if found.inverted.any():
-        actions.append(f"turned {_count(int(found.inverted.sum()), 'closed patch')} to face outward")
+        actions.append(f"turned {counted(int(found.inverted.sum()), 'closed patch')} to face outward")
     turn = found.inverted
     if found.kind != "sheet":
         backward = ~found.closed & ~found.one_sided & (found.enclosure() <= -ENCLOSES)
         if backward.any():
-            actions.append(f"turned {_count(int(backward.sum()), 'patch')} with holes to face outward")
+            actions.append(f"turned {counted(int(backward.sum()), 'patch')} with holes to face outward")
         turn = turn | backward
     return mesh.turned(turn[found.patch]) if turn.any() else mesh
 
@@ -203,7 +204,7 @@ def cut_non_manifold(mesh: SurfaceMesh, actions: list[str]) -> SurfaceMesh:
     number[order[firsts]] = source[order[firsts]]
     number[order[~firsts]] = len(mesh.vertices) + np.arange(new)
     rows = np.concatenate([np.arange(len(mesh.vertices)), source[order[~firsts]]])
-    actions.append(f"cut the surface at {_count(new, 'vertex')} where more than two triangles or parts met")
+    actions.append(f"cut the surface at {counted(new, 'vertex')} where more than two triangles or parts met")
     look = mesh.look and mesh.look.of_vertices(rows)
     triangles = number[fan].reshape(-1, 3).astype(np.int32)
     return dataclasses.replace(mesh, vertices=mesh.vertices[rows], triangles=triangles, look=look)

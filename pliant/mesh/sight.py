@@ -71,7 +71,9 @@ def spread(tree: TriangleTree, patch: np.ndarray, wanted: np.ndarray, per_patch:
     return Samples(triangle, patch[triangle], origin, area)
 
 
-def nesting(tree: TriangleTree, patch: np.ndarray, closed: np.ndarray, volume: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def nesting(
+    tree: TriangleTree, patch: np.ndarray, closed: np.ndarray, volume: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """How deep closed patches lie in other closed ones.
 
     Args:

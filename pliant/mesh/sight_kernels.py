@@ -63,7 +63,9 @@ def signed_crossings(
     while wp.bvh_query_next(query, t):
         p = patch[t]
         if p != own[i] and weight[p] != 0:
-            total += weight[p] * _crossing(origin[i], direction[i], corners[3 * t], corners[3 * t + 1], corners[3 * t + 2])
+            total += weight[p] * _crossing(
+                origin[i], direction[i], corners[3 * t], corners[3 * t + 1], corners[3 * t + 2]
+            )
     sum_out[i] = total
 
 
@@ -92,8 +94,10 @@ def count_escapes(
         query = wp.bvh_query_ray(bvh, _as_float(origin[i]), _as_float(d))
         t = int(0)
         while wp.bvh_query_next(query, t):
-            if hit == 0 and t != triangle[i]:
+            if t != triangle[i]:
                 hit = wp.abs(_crossing(origin[i], d, corners[3 * t], corners[3 * t + 1], corners[3 * t + 2]))
+                if hit != 0:
+                    break
         free = wp.float64(1 - hit)
         if cosine > wp.float64(0.0):
             front += free * cosine

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import EDGE_CORNERS, FACE_CORNERS, TetMesh
 
 SAMPLES = 20_000
-FEWEST_SAMPLES = 10
-"""A part of the surface with fewer samples than this is too small to be missed."""
+SPECK = 0.005
+"""A connected part of the surface with less of its area than this is not worth changing the whole solid for."""
 LOST = 0.75
 """A sample further outside the solid than this part of the element size is lost: rounding of edges stays below it."""
 SLIVER = (5.0, 170.0)
@@ -42,8 +42,21 @@ class Samples:
         return Samples(points, surface.components()[1][surface.triangles[rows, 0]])
 
 
-def lost_parts(samples: Samples, outside: np.ndarray, size: float) -> tuple[float, int]:
-    """Part of the surface's area that the solid misses, and how many connected parts it misses wholly.
+class Lost(NamedTuple):
+    """What a solid misses of a surface: a part of its area, whole connected parts, and parts smaller than `SPECK`."""
+
+    area: float
+    parts: int
+    specks: int
+
+    def __str__(self) -> str:
+        counted = [(self.parts, "of its parts"), (self.specks, "small parts")]
+        words = [f"{100.0 * self.area:.3g} % of the surface", *(f"{count} {what}" for count, what in counted if count)]
+        return " and ".join(words)
+
+
+def lost_parts(samples: Samples, outside: np.ndarray, size: float) -> Lost:
+    """What of a surface lies more than `LOST` element sizes outside a solid.
 
     Args:
         samples: on the surface.
@@ -52,8 +65,9 @@ def lost_parts(samples: Samples, outside: np.ndarray, size: float) -> tuple[floa
     """
     lost = outside > LOST * size
     seen = np.bincount(samples.part)
-    missed = np.bincount(samples.part, weights=lost)
-    return float(lost.mean()), int(((missed == seen) & (seen >= FEWEST_SAMPLES)).sum())
+    gone = (np.bincount(samples.part, weights=lost) == seen) & (seen > 0)
+    small = seen < SPECK * len(lost)
+    return Lost(float(lost.mean()), int((gone & ~small).sum()), int((gone & small).sum()))
 
 
 def outside_of(mesh: TetMesh, points: np.ndarray, device: str, deadline: float | None = None) -> np.ndarray:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from pliant.errors import InputError
 from pliant.mesh.conforming import ConformingError, conform
 from pliant.mesh.distance import OutOfTimeError, Progress, SignedDistance
-from pliant.mesh.fit_size import Fit, Target, fit_size
+from pliant.mesh.fit_size import Target, fit_size
 from pliant.mesh.lattice import VoxelLattice
-from pliant.mesh.solid_checks import Samples, lost_parts, outside_of, quality_of
+from pliant.mesh.solid_checks import Samples, quality_of
 from pliant.mesh.stuffing import stuff
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
@@ -24,20 +24,12 @@ from pliant.settings import Described, setting
 METHODS = ("stuffing", "voxels", "lattice", "conforming")
 DEFAULT_TETS = 8000
 TETS_PER_CELL, TETS_PER_CUBE = 12.0, 6.0
+SKIN = 0.75
+"""Volume of touched cells beyond the surface, per area and cell size."""
 PROBE_CELLS = 20
 """Cells along the longest side with which the enclosed volume is estimated."""
-LOST_AREA = 0.025
-"""Part of the surface's area that a solid may miss before something is done about it."""
-LADDER = ((2, 0.0), (2, 0.1), (2, 0.2), (4, 0.0), (4, 0.1), (4, 0.2), (4, 0.3), (4, 0.5))
-"""What is tried in turn when a part of the surface is missed: how many times the wanted elements, and the outward
-offset in element sizes. An offset of a tenth adds about 5 % to the volume of a scan of 8000 tets."""
-OFFSETS = tuple((1, offset) for offset in (0.1, 0.2, 0.3, 0.5))
-"""The same where the element size is given."""
-MOST_OFFSET = 1.0
-"""Largest outward offset, in element sizes: at this depth every point of the surface has lattice nodes around it."""
-FIRST_OFFSET, OFFSET_STEP = 0.2, 0.12
-"""Where the search for the smallest enclosing offset starts, and its largest step, in element sizes."""
-ENCLOSING_TRIES = 14
+ENCLOSING = 1.0
+"""Offset, as a part of the element size meant, for the elements of twice that size made when time has run out."""
 CAGE_CELLS = 64
 """Cells along the longest side of the cage that is made when time has run out."""
 
@@ -77,15 +69,6 @@ class SolidSettings(Described):
         if self.vertices is not None:
             return Target("vertices", self.vertices)
         return Target("tets", self.tets or DEFAULT_TETS)
-
-
-class _Made(NamedTuple):
-    """A solid with its method, element size [m] and offset [m]."""
-
-    mesh: TetMesh | VoxelLattice
-    method: str
-    size: float
-    offset: float
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -149,15 +132,15 @@ class _Work:
         self.where = surface.name or "surface mesh"
         self.notes: list[str] = []
 
-    def made(self) -> _Made:
+    def made(self) -> Made:
         """The solid, its method, element size [m] and offset [m]."""
         method = self.settings.method
         if method in ("voxels", "lattice"):
             return self._cage(method)
         if method == "conforming":
-            size = self.settings.element_size or self._first_size(self._volume(), TETS_PER_CELL)
+            size = self.settings.element_size or self._first_size(self._volume())
             try:
-                return _Made(conform(self.surface, size, self.settings.time_limit), method, size, 0.0)
+                return Made(conform(self.surface, size, self.settings.time_limit), method, size, 0.0)
             except ConformingError as error:
                 self.notes.append(f"{error}; the surface was filled by stuffing instead")
                 self.start = time.monotonic()
@@ -177,17 +160,24 @@ class _Work:
         sampled = float(d.inside(points).mean() * np.prod(d.high - d.low))
         return sampled or abs(d.signed_volume) * d.scale**3
 
-    def _first_size(self, volume: float, per_cell: float) -> float:
-        """Element size at which a volume gives about the wanted count [m]."""
+    def _first_size(self, volume: float) -> float:
+        """Element size at which stuffing gives about the wanted count [m]."""
+        size = (TETS_PER_CELL * volume / self._wanted_tets()) ** (1.0 / 3.0)
+        area = float(self.surface.areas().sum())
+        if size * area >= 2.0 * volume:
+            # Walls thinner than a cell: one layer of cells for each wall, that is for half the area.
+            size = math.sqrt(0.5 * TETS_PER_CELL * area / self._wanted_tets())
+        return size
+
+    def _wanted_tets(self) -> float:
         target = self.settings.target
         if target is None:
             raise ValueError("the element size is given")
-        tets = target.count if target.kind == "tets" else 4.5 * target.count
-        return (per_cell * max(volume, 1e-9 * self.distance.scale**3) / tets) ** (1.0 / 3.0)
+        return float(target.count) if target.kind == "tets" else 4.5 * target.count
 
     # Cubes
 
-    def _cage(self, method: str) -> _Made:
+    def _cage(self, method: str) -> Made:
         target = self.settings.target
 
         def make(size: float) -> VoxelLattice:
@@ -201,22 +191,17 @@ class _Work:
                 size = float(self.settings.element_size or 0.0)
                 lattice = make(size)
             else:
-                # Touched cells lie half outside: the volume alone asks for cells that are too small.
-                area = float(self.surface.areas().sum())
-                first = self._first_size(self._volume(), TETS_PER_CUBE)
+                # Touched cells lie half outside, so a skin of them comes on top of the volume.
+                volume, area = self._volume(), float(self.surface.areas().sum())
+                first = math.sqrt(TETS_PER_CUBE * SKIN * area / self._wanted_tets())
                 for _ in range(20):
-                    first = self._first_size(self._volume_with_skin(area, first), TETS_PER_CUBE)
+                    first = (TETS_PER_CUBE * (volume + SKIN * area * first) / self._wanted_tets()) ** (1.0 / 3.0)
                 fit = fit_size(make, count, first, target)
                 lattice, size = fit.mesh, fit.size
                 self.notes += fit.notes
         except OutOfTimeError:
             lattice, size = self._coarse_cage()
-        return _Made(lattice if method == "lattice" else lattice.tets(), method, size, 0.0)
-
-    def _volume_with_skin(self, area: float, size: float) -> float:
-        if not hasattr(self, "_known_volume"):
-            self._known_volume = self._volume()
-        return self._known_volume + 0.75 * area * size
+        return Made(lattice if method == "lattice" else lattice.tets(), method, size, 0.0)
 
     def _coarse_cage(self) -> tuple[VoxelLattice, float]:
         size = max(self.distance.scale / CAGE_CELLS, 2.0 * (self.settings.element_size or 0.0))
@@ -227,108 +212,33 @@ class _Work:
 
     # Stuffing
 
-    def _stuffed(self) -> _Made:
+    def _stuffed(self) -> Made:
         target = self.settings.target
         volume = self._volume()
         self._refuse_sheet(volume)
-        size = float(self.settings.element_size or 0.0) if target is None else self._first_size(volume, TETS_PER_CELL)
+        size = float(self.settings.element_size or 0.0) if target is None else self._first_size(volume)
+        filler = Filler(self.surface, self.distance, self.progress)
+        filler.notes = self.notes
         try:
-            return self._filled(size, target, self._until(0.6))
+            if self.settings.enclose:
+                return filler.enclosed(size, target, self._until(0.6))
+            return filler.filled(size, target, self._until(0.6), self.settings.keep_thin)
         except OutOfTimeError:
             pass
         try:
             # Twice the size is an eighth of the work.
-            mesh = stuff(self.distance, 2.0 * size, 0.0, self.device, self.progress, self._until(0.9), self.where)
+            offset = ENCLOSING * size if self.settings.enclose else 0.0
+            mesh = stuff(self.distance, 2.0 * size, offset, self.device, self.progress, self._until(0.9), self.where)
             if len(mesh.tets):
                 self.notes.append(
                     f"the time limit of {self.settings.time_limit:g} s was reached; elements of {2.0 * size:.3g} m, "
                     "twice the size meant, were made"
                 )
-                return _Made(mesh, "stuffing", 2.0 * size, 0.0)
+                return Made(mesh, "stuffing", 2.0 * size, offset)
         except OutOfTimeError:
             pass
         lattice, size = self._coarse_cage()
-        return _Made(lattice.tets(), "voxels", size, 0.0)
-
-    def _filled(self, size: float, target: Target | None, until: float) -> _Made:
-        """Stuffing at the right size; finer, offset or caged where parts of the surface would be missed."""
-
-        def make(size: float, offset: float = 0.0) -> TetMesh:
-            return stuff(self.distance, size, offset, self.device, self.progress, until, self.where)
-
-        if self.settings.enclose:
-            return self._enclosed(size, target, until)
-        fit = Fit(make(size), size) if target is None else fit_size(make, counter(target), size, target)
-        found = _Made(fit.mesh, "stuffing", fit.size, 0.0)
-        if not self.settings.keep_thin and len(fit.mesh.tets):
-            self.notes += fit.notes
-            return found
-        samples = Samples.on(self.surface)
-
-        def missed(mesh: TetMesh) -> tuple[float, int]:
-            """Of the area and of the parts, by the size meant at first."""
-            if not len(mesh.tets):
-                return 1.0, 0
-            return lost_parts(samples, outside_of(mesh, samples.points, self.device, until), fit.size)
-
-        lost = missed(fit.mesh)
-        if good(lost):
-            self.notes += fit.notes
-            return found
-        what = f"{100.0 * lost[0]:.2g} % of the surface" + (f" and {lost[1]} of its parts" if lost[1] else "")
-        told = f"elements of {fit.size:.3g} m are too large for thin parts: {what} would be missed"
-        try:
-            for times, offset in OFFSETS if target is None else LADDER:
-                finer = fit.size * times ** (-1.0 / 3.0)
-                mesh = make(finer, offset * finer)
-                if good(missed(mesh)):
-                    done = f"{len(mesh.tets)} tets of {finer:.3g} m were made instead" if times > 1 else ""
-                    moved = f"the boundary was moved {offset * finer:.3g} m outward" if offset else ""
-                    self.notes.append(f"{told}; {' and '.join(filter(None, (done, moved)))}")
-                    return _Made(mesh, "stuffing", finer, offset * finer)
-            whole = self._enclosed(fit.size, None, until)
-        except OutOfTimeError:
-            if not len(fit.mesh.tets):
-                raise
-            self.notes.append(f"{told}; there was no time to do anything about it")
-            return found
-        if whole.method == "stuffing":
-            told += f"; the boundary was moved {whole.offset:.3g} m outward"
-        self.notes.append(told)
-        return whole
-
-    def _enclosed(self, size: float, target: Target | None, until: float) -> _Made:
-        """Stuffing with the smallest outward offset found for which every vertex of the surface lies inside."""
-        used = np.unique(self.surface.triangles)
-        points = np.concatenate([self.surface.vertices[used], Samples.on(self.surface).points])
-        slack = 1e-6 * self.distance.scale
-        best: tuple[float, TetMesh, float, float] | None = None
-        part = FIRST_OFFSET
-        for _ in range(ENCLOSING_TRIES):
-            mesh = stuff(self.distance, size, part * size, self.device, self.progress, until, self.where)
-            excess = float(outside_of(mesh, points, self.device, until).max()) if len(mesh.tets) else MOST_OFFSET * size
-            if excess > slack:
-                if part >= MOST_OFFSET:
-                    break
-                # A thin part that was missed is far outside, yet a little more offset may bring it back.
-                part = min(part + min(max(1.02 * excess / size, 0.02), OFFSET_STEP), MOST_OFFSET)
-                continue
-            ratio = 1.0 if target is None else counter(target)(mesh) / target.count
-            error = abs(math.log(ratio))
-            if best is None or error < best[0]:
-                best = (error, mesh, size, part * size)
-            if error <= math.log(1.0 + Target.TOLERANCE):
-                break
-            size *= ratio ** (1.0 / 3.0)
-        if best is None:
-            self.notes.append(
-                f"no offset up to {MOST_OFFSET:g} element sizes encloses the surface; a cage of cubes does"
-            )
-            lattice = voxelize(self.distance, size, True, self.device, self.progress, until)
-            return _Made(lattice.tets(), "voxels", size, 0.0)
-        if target is not None and best[0] > math.log(1.0 + Target.TOLERANCE):
-            self.notes.append(f"{counter(target)(best[1])} {target.kind} were reached, {target.count} were wanted")
-        return _Made(best[1], "stuffing", best[2], best[3])
+        return Made(lattice.tets(), "voxels", size, 0.0)
 
     def _refuse_sheet(self, volume: float) -> None:
         """Raise when the surface encloses nothing."""
@@ -349,13 +259,3 @@ class _Work:
         shifts = spread * np.array([(1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1)]) / math.sqrt(3.0)
         around = (samples.points[:, None, :] + shifts[None]).reshape(-1, 3)
         return float(self.distance.inside(around).mean()) > 1e-3
-
-
-def good(lost: tuple[float, int]) -> bool:
-    """Whether what is missed, of the area and of the parts, may be."""
-    return lost[0] <= LOST_AREA and lost[1] == 0
-
-
-def counter(target: Target) -> Any:
-    """A function that counts a mesh's tets or vertices."""
-    return (lambda mesh: len(mesh.vertices)) if target.kind == "vertices" else (lambda mesh: len(mesh.tets))

@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.errors import InputError
 from pliant.mesh import arrays
-from pliant.mesh.bcc import Bcc, blocks_near
+from pliant.mesh.bcc import Bcc, TooFineError, blocks_near
 from pliant.mesh.distance import Progress, SignedDistance
 from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.surface import SurfaceMesh
@@ -48,7 +48,7 @@ def voxelize(
     cells = np.maximum(np.ceil((distance.high - distance.low) / size - 1e-6), 1.0)
     if float(np.prod(cells)) > MOST_CELLS:
         least = (float(np.prod(distance.high - distance.low + size)) / MOST_CELLS) ** (1.0 / 3.0)
-        raise InputError(
+        raise TooFineError(
             f"cubes of {size:.3g} m make a grid of more than {MOST_CELLS:,} cells",
             where,
             f"Use cubes of at least {1.2 * least:.2g} m",

@@ -79,3 +79,19 @@ def truncate_inverse_mass(mass: np.ndarray, largest_inverse: float) -> tuple[np.
     """Raise masses whose inverse exceeds a limit (Lesmes table 5.2); also how many there were."""
     over = 1.0 / mass > largest_inverse
     return np.where(over, 1.0 / largest_inverse, mass), int(over.sum())
+
+
+def raise_light_masses(mass: np.ndarray, share: float) -> tuple[np.ndarray, int]:
+    """Move a share of the total mass to the lightest particles, which then allow a longer step; also how many.
+
+    The lightest are raised to one level, as water fills a basin, and all are scaled so that the total stays.
+    """
+    if share <= 0.0:
+        return mass, 0
+    rising = np.sort(mass)
+    count = np.arange(1, len(mass) + 1)
+    # what it takes to raise the k lightest to the level of the next one
+    needed = count[:-1] * rising[1:] - np.cumsum(rising)[:-1]
+    k = int(np.searchsorted(needed, share * mass.sum(), side="right")) + 1
+    level = (share * mass.sum() + rising[:k].sum()) / k
+    return np.maximum(mass, level) * (mass.sum() / np.maximum(mass, level).sum()), k

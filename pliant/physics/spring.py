@@ -26,15 +26,17 @@ def spring_force(d: wp.vec3, dv: wp.vec3, rest_length: float, stiffness: float, 
 
 
 @wp.func
-def spring_hessian(d: wp.vec3, rest_length: float, stiffness: float, along: float) -> wp.mat33:
+def spring_hessian(d: wp.vec3, rest_length: float, stiffness: float, along: float, least: float) -> wp.mat33:
     """The spring's 3 x 3 stiffness block, made positive semi-definite [N/m].
 
-    k [n n^T + max(0, 1 - L/|d|) (1 - n n^T)]: a compressed spring's negative transverse part is dropped, which is
-    its projection onto the positive semi-definite matrices. `along` is the stiffness along n, damper included.
+    k [n n^T + max(least, 1 - L/|d|) (1 - n n^T)]: the transverse part is never below what it is at rest, given as
+    `least`. That is zero for a spring without stress, so a compressed one loses its negative part, which is what makes
+    Newton's system solvable; of springs that hold each other under stress, as across the hinges of a sheet, the sum at
+    rest is positive already. `along` is the stiffness along the spring, k plus what damping adds.
     """
     one = wp.identity(n=3, dtype=float)
     squared = wp.dot(d, d)
     if squared <= 0.0:
         return along * one
-    across = stiffness * wp.max(0.0, 1.0 - rest_length / wp.sqrt(squared))
+    across = stiffness * wp.max(least, 1.0 - rest_length / wp.sqrt(squared))
     return across * one + ((along - across) / squared) * wp.outer(d, d)

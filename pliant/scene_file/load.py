@@ -22,7 +22,7 @@ from pliant.forces.inside import as_inside
 from pliant.materials import PRESETS, Material, RawConstants
 from pliant.pins import PinPath
 from pliant.render.camera import Camera
-from pliant.scene import MOST_SUBSTEPS, Scene, SceneSettings
+from pliant.scene import MASS_SHIFT, MOST_SUBSTEPS, Scene, SceneSettings
 from pliant.scene_file.form import LONGEST_NAME, Source, check_whole_numbers, shorten, shown, suggest
 from pliant.scene_file.layout import MOST_COPIES, VERSION, FilmSettings, scene_table
 from pliant.scene_file.lines import KeyLines, KeyPath
@@ -291,6 +291,8 @@ class _Builder:
             table["material"] = self._material(table["material"], (*path, "material"))
         if "raw" in table:
             table["raw"] = RawConstants(**table["raw"])
+        elif made.stuffed:
+            table.setdefault("mass_shift", MASS_SHIFT)
         if "volume" in table:
             with self._at((*path, "volume")):
                 table["volume"] = as_inside(table["volume"], "volume")

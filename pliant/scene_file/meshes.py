@@ -31,6 +31,7 @@ class BodyMesh:
 
     mesh: TetMesh | SurfaceMesh | VoxelLattice
     skin: tuple[SurfaceMesh, Embedding] | None = None
+    stuffed: bool = False
 
 
 def body_mesh(table: dict[str, Any], path: KeyPath, source: Source, at: At) -> BodyMesh:
@@ -62,8 +63,7 @@ def body_mesh(table: dict[str, Any], path: KeyPath, source: Source, at: At) -> B
 
         with at((*path, "file") if "file" in table else path):
             body = prepare(found, PrepareSettings(**settings), skin=cover)
-        pair = (body.skin, body.embedding) if body.skin is not None and body.embedding is not None else None
-        made = BodyMesh(dataclasses.replace(body.solid, notes=body.notes), pair)
+        made = BodyMesh(dataclasses.replace(body.solid, notes=body.notes), body.carried, body.stuffed)
     if "scale" in table:
         with at((*path, "scale")):
             made = _scaled(made, table["scale"])
@@ -74,11 +74,11 @@ def _scaled(made: BodyMesh, scale: Any) -> BodyMesh:
     """Mesh and skin scaled; weights stay, but a height above triangles does not when the scale differs by axis."""
     mesh = made.mesh.scaled(scale)
     if made.skin is None:
-        return BodyMesh(mesh)
+        return BodyMesh(mesh, stuffed=made.stuffed)
     skin, embedding = made.skin[0].scaled(scale), made.skin[1]
     if embedding.height is not None:
         embedding = embed(skin.vertices, mesh)
-    return BodyMesh(mesh, (skin, embedding))
+    return BodyMesh(mesh, (skin, embedding), made.stuffed)
 
 
 def _from_file(table: dict[str, Any], path: KeyPath, source: Source, at: At) -> Any:

@@ -166,9 +166,29 @@ def finish_maps(
     matrices_out[c] = completed(matrix, axes[c], ranks[c])
 
 
+@wp.kernel
+def fold_maps(
+    start: int,
+    rest_centres: wp.array(dtype=wp.vec3),
+    centres: wp.array(dtype=wp.vec3),
+    matrices: wp.array(dtype=wp.mat33),
+    columns_out: wp.array(dtype=wp.vec4),
+):
+    """Each map as four columns, p -> columns (p, 1): those of A_c and the move x_c - A_c q_c."""
+    c = start + wp.tid()
+    m = matrices[c]
+    move = centres[c] - m * rest_centres[c]
+    for k in range(3):
+        columns_out[4 * c + k] = wp.vec4(m[0, k], m[1, k], m[2, k], 0.0)
+    columns_out[4 * c + 3] = wp.vec4(move[0], move[1], move[2], 0.0)
+
+
 @functools.cache
 def follow_kernel(width: int) -> Any:
-    """The kernel that places vertices that follow at most `width` clusters each."""
+    """The kernel that places vertices that follow at most `width` clusters each.
+
+    As with hosts, moves are taken against the first cluster's, so that rounding is that of the body's size.
+    """
     cluster_type = wp.types.vector(length=width, dtype=int)
     weight_type = wp.types.vector(length=width, dtype=float)
 
@@ -178,20 +198,20 @@ def follow_kernel(width: int) -> Any:
         clusters: wp.array(dtype=cluster_type),
         weights: wp.array(dtype=weight_type),
         rest: wp.array(dtype=wp.vec3),
-        rest_centres: wp.array(dtype=wp.vec3),
-        centres: wp.array(dtype=wp.vec3),
-        matrices: wp.array(dtype=wp.mat33),
+        columns: wp.array(dtype=wp.vec4),
         x_out: wp.array(dtype=wp.vec3),
     ):
         i = start + wp.tid()
         cluster = clusters[i]
         weight = weights[i]
         p = rest[i]
-        base = centres[cluster[0]]
-        away = wp.vec3(0.0, 0.0, 0.0)
+        base = columns[4 * cluster[0] + 3]
+        away = wp.vec4(0.0, 0.0, 0.0, 0.0)
         for j in range(wp.static(width)):
-            c = cluster[j]
-            away += weight[j] * (matrices[c] * (p - rest_centres[c]) + (centres[c] - base))
-        x_out[i] = base + away
+            c = 4 * cluster[j]
+            turned = p[0] * columns[c] + p[1] * columns[c + 1] + p[2] * columns[c + 2]
+            away += weight[j] * (turned + (columns[c + 3] - base))
+        x = base + away
+        x_out[i] = wp.vec3(x[0], x[1], x[2])
 
     return follow_clusters

@@ -10,7 +10,7 @@ import warp as wp
 from pliant.errors import InputError
 from pliant.launch import launch
 from pliant.mesh import arrays
-from pliant.skin import cluster_kernels
+from pliant.skin import cluster_kernels, cpu_kernels
 from pliant.skin.cluster_weights import cluster_weights
 from pliant.skin.surface import SkinSurface
 
@@ -86,7 +86,9 @@ class ClusterSkin(SkinSurface):
         self._axes = self._floats(axes, wp.mat33)
         self._build_levels(starts, members)
         width = self.clusters.shape[1]
-        self._kernel = cluster_kernels.follow_kernel(width)
+        code = cpu_kernels if self.device == "cpu" else cluster_kernels
+        self._kernel = code.follow_kernel(width)
+        self._columns = wp.zeros(4 * (len(starts) - 1), dtype=wp.vec4, device=self.device)
         self._clusters = wp.array(self.clusters, dtype=wp.types.vector(length=width, dtype=int), device=self.device)
         self._weights = self._floats(self.weights, wp.types.vector(length=width, dtype=float))
         self._rest = self._floats(points - middle, wp.vec3)
@@ -148,7 +150,14 @@ class ClusterSkin(SkinSurface):
                 "ClusterSkin.update_from_maps",
                 "Give one of each per cluster",
             )
-        inputs = [self._clusters, self._weights, self._rest, self._rest_centres, centres, matrices]
+        launch(
+            cluster_kernels.fold_maps,
+            len(centres),
+            [self._rest_centres, centres, matrices],
+            [self._columns],
+            device=self.device,
+        )
+        inputs = [self._clusters, self._weights, self._rest, self._columns]
         launch(self._kernel, len(self), inputs, [self.x], device=self.device)
         if normals:
             self.update_normals()

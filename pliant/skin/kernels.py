@@ -99,13 +99,14 @@ def find_face_normals(
     start: int,
     triangles: wp.array(dtype=wp.vec3i),
     x: wp.array(dtype=wp.vec3),
-    face_normals_out: wp.array(dtype=wp.vec3),
+    face_normals_out: wp.array(dtype=wp.vec4),
 ):
-    """Normals of the triangles, as long as twice their areas [m^2]."""
+    """Normals of the triangles, as long as twice their areas [m^2], and a zero."""
     i = start + wp.tid()
     t = triangles[i]
     a = x[t[0]]
-    face_normals_out[i] = wp.cross(x[t[1]] - a, x[t[2]] - a)
+    n = wp.cross(x[t[1]] - a, x[t[2]] - a)
+    face_normals_out[i] = wp.vec4(n[0], n[1], n[2], 0.0)
 
 
 @functools.cache
@@ -121,7 +122,7 @@ def normal_kernel(width: int) -> Any:
     def find_vertex_normals(
         start: int,
         around: wp.array(dtype=row_type),
-        face_normals: wp.array(dtype=wp.vec3),
+        face_normals: wp.array(dtype=wp.vec4),
         normals_out: wp.array(dtype=wp.vec3),
     ):
         i = start + wp.tid()
@@ -131,7 +132,8 @@ def normal_kernel(width: int) -> Any:
         for j in range(2, wp.static(width), 2):
             even += face_normals[row[j]]
             odd += face_normals[row[j + 1]]
-        normals_out[i] = unit(even + odd)
+        total = even + odd
+        normals_out[i] = unit(wp.vec3(total[0], total[1], total[2]))
 
     return find_vertex_normals
 
@@ -142,12 +144,12 @@ def find_crowded_normals(
     vertices: wp.array(dtype=int),
     starts: wp.array(dtype=int),
     around: wp.array(dtype=int),
-    face_normals: wp.array(dtype=wp.vec3),
+    face_normals: wp.array(dtype=wp.vec4),
     normals_out: wp.array(dtype=wp.vec3),
 ):
     """Normals of the vertices with more triangles than a row holds."""
     i = start + wp.tid()
-    total = wp.vec3(0.0, 0.0, 0.0)
+    total = wp.vec4(0.0, 0.0, 0.0, 0.0)
     for k in range(starts[i], starts[i + 1]):
         total += face_normals[around[k]]
-    normals_out[vertices[i]] = unit(total)
+    normals_out[vertices[i]] = unit(wp.vec3(total[0], total[1], total[2]))

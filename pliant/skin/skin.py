@@ -103,7 +103,7 @@ class Skin(SkinSurface):
         host_type = wp.types.vector(length=width, dtype=int)
         weight_type = wp.types.vector(length=width - 1, dtype=float)
         tables = [upload(hosts, host_type), upload(weights, weight_type)]
-        return _Run(kernels.place_kernel(width), first, len(hosts), tables)
+        return _Run(self._code.place_kernel(width), first, len(hosts), tables)
 
     def update(self, x: wp.array, normals: bool = True) -> None:
         """Write `x`, and `normals` if asked for, from the particles' positions (N,) vec3 [m]; nothing is read back."""
@@ -113,6 +113,8 @@ class Skin(SkinSurface):
                 "Skin.update(x)",
                 "Give the positions of all particles",
             )
+        if not x.is_contiguous:
+            raise InputError("the positions do not lie in a row", "Skin.update(x)", "Give a contiguous array")
         for run in self._runs:
             launch(run.kernel, run.count, [*run.tables, x, run.first], [self.x], device=self.device, first=run.first)
         if normals:

@@ -10,7 +10,7 @@ import warp as wp
 from pliant.launch import launch, pick_device
 from pliant.mesh import arrays
 from pliant.model.patches import incidence
-from pliant.skin import kernels
+from pliant.skin import cpu_kernels, kernels
 
 NORMAL_WIDTHS = (6, 8)
 """Triangles around a vertex that a row can hold: the smallest that leaves few vertices out is taken."""
@@ -29,6 +29,7 @@ class SkinSurface:
 
     def __init__(self, count: int, triangles: Any, device: str, where: str):
         self.device = pick_device(device)
+        self._code = cpu_kernels if self.device == "cpu" else kernels
         self.triangles = arrays.as_indices(triangles, 3, f"{where}.triangles")
         arrays.check_indices(self.triangles, count, "triangle", f"{where}.triangles")
         self.x = wp.zeros(count, dtype=wp.vec3, device=self.device)
@@ -54,8 +55,8 @@ class SkinSurface:
         rest = valence[owner] > width
 
         self._face_triangles = wp.array(triangles, dtype=wp.vec3i, device=self.device)
-        self._face_normals = wp.zeros(len(triangles) + 1, dtype=wp.vec3, device=self.device)
-        self._normal_kernel = kernels.normal_kernel(width)
+        self._face_normals = wp.zeros(len(triangles) + 1, dtype=wp.vec4, device=self.device)
+        self._normal_kernel = self._code.normal_kernel(width)
         row_type = wp.types.vector(length=width, dtype=int)
         self._around = wp.array(rows, dtype=row_type, device=self.device)
         crowded_starts = np.concatenate([[0], np.cumsum(valence[crowded])])
@@ -68,7 +69,7 @@ class SkinSurface:
         """Write `normals` from `x`."""
         device = self.device
         launch(
-            kernels.find_face_normals,
+            self._code.find_face_normals,
             len(self._face_triangles),
             [self._face_triangles, self.x],
             [self._face_normals],

@@ -37,6 +37,7 @@ class BodySpec:
     mass_distribution: str
     largest_inverse_mass: float | None
     springs: str = "one_ring"
+    mass_shift: float = 0.0
 
 
 class Solver(Protocol):

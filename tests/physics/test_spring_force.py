@@ -34,7 +34,7 @@ def call_hessian(
     product_out: wp.array(dtype=wp.vec3),
 ):
     i = wp.tid()
-    product_out[i] = spring_hessian(d[i], rest, k, k + extra) * u[i]
+    product_out[i] = spring_hessian(d[i], rest, k, k + extra, 0.0) * u[i]
 
 
 def spring(d, dv, rest, k, c, device="cpu"):

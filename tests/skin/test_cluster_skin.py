@@ -9,8 +9,9 @@ import warp as wp
 from pliant.errors import InputError
 from pliant.launch import record
 from pliant.mesh import shapes
-from pliant.skin import ClusterSkin
+from pliant.skin import cluster_kernels
 from pliant.skin.cluster_weights import cluster_weights
+from pliant.skin.clusters import ClusterSkin
 
 EPSILON = float(np.finfo(np.float32).eps)
 
@@ -205,6 +206,19 @@ def test_sizes_of_clusters_do_not_matter(device):
     _, centres, matrices = brute_maps(rest, x, starts, members, np.ones(len(rest)))
     assert np.abs(skin.centres.numpy() - centres).max() < 2e-6
     assert np.abs(skin.matrices.numpy() - matrices).max() < 2e-5
+
+
+def test_both_sets_of_kernels_agree(monkeypatch):
+    """Those for CUDA run on the CPU as well, and give what those for the CPU give, to rounding."""
+    rest = shapes.ball(0.5, 5).vertices
+    seen = shapes.ball(0.52, 8).surface_mesh()
+    x = upload(bend(rest), "cpu")
+    fast = ClusterSkin(seen.vertices, seen.triangles, rest, *near_clusters(rest, 9))
+    monkeypatch.setattr("pliant.skin.clusters.cpu_kernels", cluster_kernels)
+    plain = ClusterSkin(seen.vertices, seen.triangles, rest, *near_clusters(rest, 9))
+    for skin in (fast, plain):
+        skin.update(x)
+    assert np.abs(fast.x.numpy() - plain.x.numpy()).max() < 1e-6
 
 
 def test_same_bits_with_any_number_of_threads(set_threads):

@@ -10,7 +10,8 @@ from pliant.mesh import shapes
 from pliant.mesh.embed import embed, identity
 from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.surface import SurfaceMesh
-from pliant.skin import Skin
+from pliant.skin import kernels
+from pliant.skin.skin import Skin
 
 EPSILON = float(np.finfo(np.float32).eps)
 
@@ -185,6 +186,22 @@ def test_same_bits_with_any_number_of_threads(set_threads):
     assert np.array_equal(results[0][0], results[1][0]) and np.array_equal(results[0][1], results[1][1])
 
 
+@pytest.mark.parametrize("kind", HOSTS)
+def test_both_sets_of_kernels_agree(kind, monkeypatch):
+    """Those for CUDA run on the CPU as well, and give what those for the CPU give, to rounding."""
+    host = HOSTS[kind]()
+    seen = cover(host)
+    embedding = embed(seen.vertices, host)
+    x = upload(bend(host.vertices), "cpu")
+    fast = Skin(embedding, seen.triangles, "cpu")
+    monkeypatch.setattr("pliant.skin.surface.cpu_kernels", kernels)
+    plain = Skin(embedding, seen.triangles, "cpu")
+    for skin in (fast, plain):
+        skin.update(x)
+    assert np.abs(fast.x.numpy() - plain.x.numpy()).max() < 1e-6
+    assert np.abs(fast.normals.numpy() - plain.normals.numpy()).max() < 2e-5
+
+
 def test_recorded_update_follows_the_particles():
     host = shapes.ball(0.5, 2)
     seen = cover(host)
@@ -227,6 +244,8 @@ def test_bad_input():
     skin = Skin(embedding, ball.triangles)
     with pytest.raises(InputError, match="all particles"):
         skin.update(upload(np.zeros((2, 3)), "cpu"))
+    with pytest.raises(InputError, match="contiguous"):
+        skin.update(upload(np.zeros((2 * len(ball.vertices), 3)), "cpu")[::2])
 
 
 def test_no_vertices_and_no_triangles():

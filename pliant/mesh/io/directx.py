@@ -6,7 +6,11 @@ top. assimp mirrors z, turns the triangles and counts rows from the bottom, so w
 
 from __future__ import annotations
 
+import importlib.util
+import pickle
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,13 +20,18 @@ import numpy as np
 from pliant.errors import InputError, MissingExtraError
 from pliant.files import replace_file
 from pliant.mesh.io import source
-from pliant.mesh.io.pieces import Piece, join
+from pliant.mesh.io.pieces import Piece, as_colors, join
 from pliant.mesh.io.rows_of_text import float_rows
 from pliant.mesh.look import GREY, Look, Paint
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 
 WHAT = "a DirectX mesh"
+OPEN, CLOSE = 10, 11
+PLAIN_TOKENS = {*range(10, 21), 31, *range(40, 54)}
+"""Tokens of the binary kind that carry nothing: brackets and marks, 'template', and the names of types."""
+LONGEST = 120
+"""How long assimp may take [s]."""
 HEADER = re.compile(rb"xof 0[0-9]{3}(txt |bin |tzip|bzip)(0032|0064)")
 
 
@@ -32,57 +41,98 @@ def read(path: Path) -> SurfaceMesh:
     Vertices that were doubled at the seams of texture or paint are made one again, which the notes tell.
     Animation is read over.
     """
-    try:
-        import assimp_py
-    except ImportError:
-        raise MissingExtraError("assimp-py", "mesh", "Reading .x files") from None
+    if importlib.util.find_spec("assimp_py") is None:
+        raise MissingExtraError("assimp-py", "mesh", "Reading .x files")
     data = source.load(path, WHAT)
     source.check_content(path, data, "DirectX", (".x",))
     if not HEADER.match(data):
         raise InputError(
             f"starts with {data[:16]!r}, not with 'xof 0303txt 0032' or the like", f"{path}, byte 0", f"Give {WHAT}"
         )
-    try:
-        scene = assimp_py.import_file(str(path), assimp_py.Process_Triangulate)
-    except Exception as error:  # assimp raises its own kinds
-        raise InputError(
-            f"assimp cannot read it ({' '.join(str(error).split()) or type(error).__name__})",
-            str(path),
-            "The file was cut short or is damaged: write or fetch it again",
-        ) from None
+    _check_whole(data, path)
+    scene = _through_assimp(path)
     notes = ["z was mirrored: .x files are left-handed"]
     pieces = list(_pieces(scene, notes))
     if not pieces:
         raise InputError("holds no triangles", str(path), f"Give {WHAT}")
-    paints = tuple(_paint(number, material) for number, material in enumerate(scene.materials))
+    paints = tuple(_paint(number, material) for number, material in enumerate(scene["materials"]))
     return join(pieces, paints, source.stem(path), list(dict.fromkeys(notes)), sew=True)
 
 
-def _pieces(scene: Any, notes: list[str]) -> Iterator[Piece]:
+def _check_whole(data: bytes, path: Path) -> None:
+    """Raise for a file that was cut short or damaged, as far as that shows."""
+    again = "Write or fetch it again"
+    if data[8:12] == b"txt ":
+        opened = data.count(b"{") - data.count(b"}")
+        if opened > 0:
+            raise InputError(
+                f"{opened} of its brackets {{ are not closed: the file was cut short",
+                f"{path}, line {len(data.splitlines())}",
+                again,
+            )
+    elif data[8:12] == b"bin ":
+        real = 8 if data[12:16] == b"0064" else 4
+        at, depth = 16, 0
+        while at + 2 <= len(data):
+            token = int.from_bytes(data[at : at + 2], "little")
+            count = int.from_bytes(data[at + 2 : at + 6], "little")
+            size = {1: 4 + count, 2: 4 + count, 3: 4, 5: 16, 6: 4 + 4 * count, 7: 4 + real * count}.get(token, 0)
+            depth += (token == OPEN) - (token == CLOSE)
+            if depth < 0 or (not size and token not in PLAIN_TOKENS) or at + 2 + size > len(data):
+                raise InputError(
+                    f"the token {token} with {size} bytes does not belong there: the file was cut short or damaged",
+                    f"{path}, byte {at}",
+                    again,
+                )
+            at += 2 + size
+        if depth or at != len(data):
+            raise InputError(f"{depth} of its brackets are not closed", f"{path}, byte {len(data)}", again)
+
+
+def _through_assimp(path: Path) -> dict[str, Any]:
+    """What assimp finds in the file; it runs in a process of its own, since a damaged file may crash it."""
+    child = Path(__file__).with_name("assimp_child.py")
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", str(child), str(path)], capture_output=True, timeout=LONGEST, check=False
+        )
+        scene = pickle.loads(done.stdout) if done.returncode == 0 else {"error": f"it ended with {done.returncode}"}
+    except subprocess.TimeoutExpired:
+        scene = {"error": f"it was not done after {LONGEST} s"}
+    if "error" in scene:
+        raise InputError(
+            f"assimp cannot read it ({scene['error']})",
+            str(path),
+            "The file was cut short or is damaged: write or fetch it again",
+        )
+    return scene
+
+
+def _pieces(scene: dict[str, Any], notes: list[str]) -> Iterator[Piece]:
     """The triangles of each node, in the world's frame, in the order of the tree."""
-    stack = [(scene.root_node, np.eye(4))]
-    while stack:
-        node, above = stack.pop()
-        matrix = above @ np.array(node.transformation, dtype=np.float64)
-        for number in node.mesh_indices:
-            mesh = scene.meshes[number]
-            indices = np.asarray(mesh.indices).astype(np.int64)
-            if len(indices) % 3 or len(indices) != 3 * mesh.num_faces:
+    matrices: list[np.ndarray] = []
+    for name, local_matrix, meshes, parent in scene["nodes"]:
+        matrix = np.array(local_matrix, dtype=np.float64)
+        matrices.append(matrices[parent] @ matrix if parent >= 0 else matrix)
+        matrix = matrices[-1]
+        for mesh in (scene["meshes"][number] for number in meshes):
+            kind, indices = mesh["indices"]
+            corners = np.frombuffer(indices, kind).astype(np.int64)
+            if len(corners) != 3 * mesh["faces"]:
                 notes.append("lines and points were left out")
                 continue
-            triangles = indices.reshape(-1, 3)
-            local = np.asarray(mesh.vertices, dtype=np.float64).reshape(-1, 3)
+            triangles = corners.reshape(-1, 3)
+            local = np.frombuffer(mesh["vertices"], np.float32).reshape(-1, 3).astype(np.float64)
             vertices = local @ matrix[:3, :3].T + matrix[:3, 3]
             if np.linalg.det(matrix[:3, :3]) < 0.0:
                 triangles = triangles[:, [0, 2, 1]]
             uv, colors = None, None
-            if mesh.texcoords and mesh.num_uv_components[0] >= 2:
-                table = np.asarray(mesh.texcoords[0]).reshape(len(vertices), -1)[:, :2]
-                uv = table[triangles]
-            if mesh.colors:
-                colors = np.clip(np.asarray(mesh.colors[0]).reshape(len(vertices), -1), 0.0, 1.0)
-            yield Piece(vertices, triangles, (node.name or mesh.name,), 0, mesh.material_index, uv, colors)
-        stack += [(child, matrix) for child in reversed(node.children)]
+            if mesh["uv"]:
+                table = np.frombuffer(mesh["uv"], np.float32).reshape(len(vertices), -1)
+                uv = table[:, :2][triangles]
+            if mesh["colors"]:
+                colors = as_colors(np.frombuffer(mesh["colors"], np.float32).reshape(len(vertices), 4), 1.0)
+            yield Piece(vertices, triangles, (name or mesh["name"],), 0, mesh["material"], uv, colors)
 
 
 def _paint(number: int, material: dict) -> Paint:

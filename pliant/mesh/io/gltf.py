@@ -5,8 +5,6 @@ Khronos Group, "glTF 2.0 Specification" (2021). Metres, y up, counter-clockwise 
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import logging
 from pathlib import Path
@@ -17,19 +15,15 @@ import numpy as np
 
 from pliant.errors import InputError, MissingExtraError
 from pliant.mesh.io import source
+from pliant.mesh.io.gltf_buffers import WHAT, accessor_values, chunks, load_buffers
 from pliant.mesh.io.pieces import Piece, join
 from pliant.mesh.io.screen_color import to_screen
 from pliant.mesh.look import Paint
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 
-WHAT = "a glTF 2.0 scene"
-COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
-WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
 LIST, STRIP, FAN = 4, 5, 6
 """Modes of a primitive that make triangles."""
-MOST_VALUES = 1 << 28
-"""Rows of an accessor beyond which a file is taken to be damaged."""
 PACKERS = ("KHR_draco_mesh_compression", "EXT_meshopt_compression", "KHR_meshopt_compression")
 
 
@@ -61,11 +55,11 @@ def read(path: Path) -> SurfaceMesh:
 
 
 def _read(package: Any, path: Path) -> SurfaceMesh:
-    text, blob = _chunks(source.load(path, WHAT), path)
+    text, blob = chunks(source.load(path, WHAT), path)
     scene = _parse(package, text, path)
     notes: list[str] = []
     _check_extensions(scene, path, notes)
-    buffers = _buffers(scene, blob, path)
+    buffers = load_buffers(scene, blob, path)
     paints = tuple(_paint(scene, number, material) for number, material in enumerate(scene.materials or []))
     pieces: list[Piece] = []
     for node, matrix in _placed(scene, path):
@@ -75,33 +69,6 @@ def _read(package: Any, path: Path) -> SurfaceMesh:
     if scene.skins or scene.animations:
         notes.append("skins and animation were left out: the surface is in the pose it was bound in")
     return join(pieces, paints, source.stem(path), list(dict.fromkeys(notes)), sew=True)
-
-
-def _chunks(data: bytes, path: Path) -> tuple[bytes, bytes | None]:
-    """The JSON text and the binary part of a file."""
-    if not data.startswith(b"glTF"):
-        return data, None
-    version, size = (int.from_bytes(data[at : at + 4], "little") for at in (4, 8))
-    if version != 2:
-        raise InputError(f"is glTF version {version}", f"{path}, byte 4", "Save it as glTF 2.0")
-    if size > len(data):
-        raise InputError(
-            f"announces {size} bytes and has {len(data)}: the file was cut short", f"{path}, byte {len(data)}",
-            "Write or fetch it again",
-        )  # fmt: skip
-    found: dict[bytes, bytes] = {}
-    at = 12
-    while at + 8 <= size:
-        length, kind = int.from_bytes(data[at : at + 4], "little"), data[at + 4 : at + 8]
-        if at + 8 + length > size:
-            raise InputError(
-                f"a chunk of {length} bytes does not fit into the file", f"{path}, byte {at}", "Write or fetch it again"
-            )
-        found.setdefault(kind, data[at + 8 : at + 8 + length])
-        at += 8 + length
-    if b"JSON" not in found:
-        raise InputError("has no JSON chunk", f"{path}, byte 12", f"Give {WHAT}")
-    return found[b"JSON"], found.get(b"BIN\0")
 
 
 def _parse(package: Any, text: bytes, path: Path) -> Any:
@@ -135,30 +102,6 @@ def _check_extensions(scene: Any, path: Path, notes: list[str]) -> None:
     others = [name for name in needed if name != "KHR_mesh_quantization"]
     if others:
         notes.append(f"the extension {', '.join(others)} was read over")
-
-
-def _buffers(scene: Any, blob: bytes | None, path: Path) -> list[np.ndarray]:
-    """Bytes of each buffer."""
-    found = []
-    for number, buffer in enumerate(scene.buffers or []):
-        where = f"{path}, buffer {number}"
-        if not buffer.uri:
-            data = blob
-            if data is None:
-                raise InputError("has no bytes: the binary chunk is missing", where, "Write or fetch the file again")
-        elif buffer.uri.startswith("data:"):
-            try:
-                data = base64.b64decode(buffer.uri.partition(",")[2], validate=True)
-            except (binascii.Error, ValueError) as error:
-                raise InputError(f"is not valid base64 ({error})", where, "Write or fetch the file again") from None
-        else:
-            data = source.load(path.parent / unquote(buffer.uri), f"the buffer of {path.name}")
-        if len(data) < buffer.byteLength:
-            raise InputError(
-                f"has {len(data)} bytes of {buffer.byteLength}: it was cut short", where, "Write or fetch it again"
-            )
-        found.append(np.frombuffer(data, np.uint8))
-    return found
 
 
 def _placed(scene: Any, path: Path) -> list[tuple[Any, np.ndarray]]:
@@ -206,40 +149,6 @@ def _matrix(node: Any) -> np.ndarray:
     return matrix
 
 
-def _accessor(scene: Any, number: int, buffers: list[np.ndarray], path: Path) -> np.ndarray:
-    """The values of an accessor (n, width), whole numbers that stand for 0 to 1 turned into that."""
-    where = f"{path}, accessor {number}"
-    try:
-        accessor = scene.accessors[number]
-        layout, width = np.dtype(COMPONENTS[accessor.componentType]), WIDTHS[accessor.type]
-    except (IndexError, KeyError, TypeError):
-        raise InputError("is missing or of no known type", where, f"Give {WHAT}") from None
-    if accessor.sparse is not None:
-        raise InputError("is sparse, which is not read", where, "Save it without sparse accessors")
-    if not 0 <= accessor.count <= MOST_VALUES:
-        raise InputError(f"announces {accessor.count} values", where, "Write or fetch the file again")
-    if accessor.bufferView is None:
-        return np.zeros((accessor.count, width))
-    try:
-        view = scene.bufferViews[accessor.bufferView]
-        data = buffers[view.buffer]
-    except (IndexError, TypeError):
-        raise InputError("names a buffer that is not there", where, f"Give {WHAT}") from None
-    row = layout.itemsize * width
-    stride = view.byteStride or row
-    start = (view.byteOffset or 0) + (accessor.byteOffset or 0)
-    end = start + stride * (accessor.count - 1) + row if accessor.count else start
-    if end > len(data) or start < 0 or stride < row:
-        raise InputError(
-            f"ends at byte {end} of a buffer of {len(data)} bytes", where, "The file was cut short: write it again"
-        )
-    strided = np.lib.stride_tricks.as_strided(data[start:], (accessor.count, row), (stride, 1))
-    values = np.ascontiguousarray(strided).view(layout).reshape(accessor.count, width)
-    if accessor.normalized and layout.kind in "iu":
-        return np.maximum(values / float(np.iinfo(layout).max), -1.0)
-    return values
-
-
 def _node_pieces(
     scene: Any, node: Any, matrix: np.ndarray, buffers: list[np.ndarray], path: Path, notes: list[str]
 ) -> list[Piece]:
@@ -262,18 +171,18 @@ def _node_pieces(
         if primitive.attributes.POSITION is None:
             notes.append("a primitive without positions was left out")
             continue
-        local = _accessor(scene, primitive.attributes.POSITION, buffers, path).astype(np.float64)
+        local = accessor_values(scene, primitive.attributes.POSITION, buffers, path).astype(np.float64)
         vertices = local @ matrix[:3, :3].T + matrix[:3, 3]
         triangles = _triangles(scene, primitive, mode, len(vertices), buffers, path, where)
         if np.linalg.det(matrix[:3, :3]) < 0.0:
             triangles = triangles[:, [0, 2, 1]]
         uv, colors = None, None
         if primitive.attributes.TEXCOORD_0 is not None:
-            table = _accessor(scene, primitive.attributes.TEXCOORD_0, buffers, path).astype(np.float64)
+            table = accessor_values(scene, primitive.attributes.TEXCOORD_0, buffers, path).astype(np.float64)
             # Rows of a picture count from its top in glTF, from its bottom here.
             uv = (table * [1.0, -1.0] + [0.0, 1.0])[triangles]
         if primitive.attributes.COLOR_0 is not None:
-            found = _accessor(scene, primitive.attributes.COLOR_0, buffers, path).astype(np.float64)
+            found = accessor_values(scene, primitive.attributes.COLOR_0, buffers, path).astype(np.float64)
             colors = np.ones((len(found), 4))
             colors[:, : found.shape[1]] = found
             colors[:, :3] = to_screen(colors[:, :3])
@@ -291,7 +200,7 @@ def _triangles(
     """Vertex numbers (k, 3) int64 of a primitive."""
     indices = np.arange(count, dtype=np.int64)
     if primitive.indices is not None:
-        indices = _accessor(scene, primitive.indices, buffers, path).ravel().astype(np.int64)
+        indices = accessor_values(scene, primitive.indices, buffers, path).ravel().astype(np.int64)
     if len(indices) and (indices.min() < 0 or indices.max() >= count):
         raise InputError(f"names vertex {indices.max()} of {count}", where, "Write the file again")
     if mode == LIST:

@@ -116,7 +116,7 @@ def _read_faces(
     if slash.any():
         passed = np.cumsum(slash, dtype=np.int32)
         word = np.searchsorted(starts, number_at, side="right") - 1
-        field = passed[number_at] - passed[starts[word]]
+        field = passed[number_at] - (passed[starts] - slash[starts])[word]
         vertex_at = np.flatnonzero(field == 0)
         leads = np.zeros(len(starts), dtype=bool)
         leads[word[vertex_at]] = True

@@ -11,7 +11,7 @@ from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.model.model import Elements
-from pliant.model.particles import average_volume_mass, lumped_mass, truncate_inverse_mass
+from pliant.model.particles import average_volume_mass, lumped_mass, raise_light_masses, truncate_inverse_mass
 from pliant.model.springs import Springs, edge_volumes
 from pliant.model.tets import Tets
 from pliant.model.triangles import Triangles
@@ -75,6 +75,12 @@ def mass_spring_elements(spec: BodySpec) -> Elements:
                 f"{over} of {count} inverse masses ({100.0 * over / count:.1f} %) were cut to "
                 f"{spec.largest_inverse_mass:g} 1/kg; the largest was {largest:.4g} 1/kg."
             )
+    mass, raised = raise_light_masses(mass, spec.mass_shift)
+    if raised:
+        notes.append(
+            f"{100.0 * spec.mass_shift:g} % of the mass was moved to the {raised} lightest of {count} vertices, which "
+            "allows longer steps; the total is the same."
+        )
     return Elements(springs, parts.triangles, parts.tets, mass, notes)
 
 

@@ -229,8 +229,10 @@ def _around(model: Model, device: str) -> kernels.Around:
     other = model.springs.pairs[element, 1 - corner]
     put("spring_starts", starts.astype(np.int32), int)
     put("spring_other", other, int)
-    constants = np.stack([model.springs.stiffness, model.springs.rest_length], 1).astype(np.float32)
-    put("spring_constants", constants[element], wp.vec2)
+    ends = model.particles.rest[model.springs.pairs]
+    stress = 1.0 - model.springs.rest_length / np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+    constants = np.stack([model.springs.stiffness, model.springs.rest_length, stress], 1).astype(np.float32)
+    put("spring_constants", constants[element], wp.vec3)
     keys = owner.astype(np.int64) * n + other
     order = np.argsort(keys, kind="stable")
 

@@ -26,7 +26,7 @@ class Around:
     body: wp.array(dtype=int)
     spring_starts: wp.array(dtype=int)
     spring_other: wp.array(dtype=int)
-    spring_constants: wp.array(dtype=wp.vec2)
+    spring_constants: wp.array(dtype=wp.vec3)
     tet_starts: wp.array(dtype=int)
     tet_number: wp.array(dtype=int)
     tet_others: wp.array(dtype=wp.vec3i)
@@ -65,7 +65,7 @@ def assemble_rows(
     for s in range(around.spring_starts[i], around.spring_starts[i + 1]):
         constants = around.spring_constants[s]
         k = dt * dt * constants[0]
-        spring = spring_hessian(x[around.spring_other[s]] - xi, constants[1], k, k * along_factor)
+        spring = spring_hessian(x[around.spring_other[s]] - xi, constants[1], k, k * along_factor, constants[2])
         row += spring
         block_out[s] = -spring
     damping = float(1.0)
