@@ -200,6 +200,13 @@ def many_holes():
     return without(sphere(rings=24, around=40), np.arange(7, 1700, 57))
 
 
+@case("body", "a sphere with two holes that meet in one vertex")
+def touching_holes():
+    _, faces = shape = sphere()
+    around = np.flatnonzero((faces == 105).any(axis=1))
+    return without(shape, around[[0, 3]])
+
+
 @case("body", "a sphere whose cap is missing: one larger hole", ".off")
 def large_hole():
     vertices, faces = sphere()

@@ -33,7 +33,7 @@ def add_parser(commands: Any) -> None:
     film = parser.add_mutually_exclusive_group()
     film.add_argument("--film", type=Path, metavar="FILE", help="the film: .mp4, .webp or .gif (default: NAME.mp4)")
     film.add_argument("--no-film", action="store_true", help="draw no film and no contact sheet")
-    parser.add_argument("--sequence", metavar="KIND", help="also write every frame as a file: ply or obj")
+    parser.add_argument("--sequence", metavar="KIND", help="also write every frame as a file: ply, obj, stl or glb")
     parser.add_argument(
         "--checkpoint-every",
         type=int,

@@ -40,7 +40,8 @@ def fit_size(make: Callable[[float], Any], count: Callable[[Any], int], size: fl
     The count falls with about the third power of the size; the power is found from the last two meshes.
 
     Args:
-        make: a mesh for an element size [m]; may raise `OutOfTimeError` or `TooFineError`, which end the search if a mesh was made.
+        make: a mesh for an element size [m]; may raise `OutOfTimeError` or `TooFineError`, which end the search if a
+            mesh was made before.
         count: of a mesh.
         size: the first to try [m].
     """

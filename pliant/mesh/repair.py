@@ -116,7 +116,7 @@ def _left(after: Diagnosis, settings: RepairSettings) -> list[str]:
         longest = f"the longest of {after.hole_edges[0]} edges and {after.hole_perimeters[0]:.3g} m"
         left.append(
             f"still open: {steps.counted(after.holes, 'hole')}, {longest}. Inside and outside are told by the winding "
-            f"number, which closes them smoothly; raise largest_hole above {settings.largest_hole:g} to fill larger ones"
+            f"number, which closes them smoothly; raise largest_hole above {settings.largest_hole:g} to fill more"
         )
     told = [
         (

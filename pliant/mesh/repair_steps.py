@@ -147,11 +147,13 @@ def fill_holes(
     wanted[holes.hole_of[_poor(found)[found.patch[holes.sides // 3]]]] = False
     if not wanted.any():
         return mesh, found
-    loops = topology.loops(mesh.triangles, holes, wanted)
+    loops, hole_of = topology.loops(mesh.triangles, holes, wanted)
+    if not loops:
+        return mesh, found
     fills = fill_loops(mesh.vertices, loops, found.table.ends, mesh.triangles)
     if not len(fills.triangles):
         return mesh, found
-    numbers = np.flatnonzero(wanted)[~fills.failed]
+    numbers = np.unique(hole_of[~fills.failed])
     largest = numbers[np.argmax(holes.perimeter[numbers])]
     actions.append(
         f"filled {counted(len(numbers), 'hole')} with {counted(len(fills.triangles), 'triangle')}; the longest had "

@@ -12,11 +12,13 @@ from pliant.launch import launch
 from pliant.mesh.sight_kernels import count_escapes, signed_crossings
 from pliant.mesh.triangle_tree import TriangleTree
 
-RAYS = 64
+FEWEST_RAYS, MOST_RAYS = 16, 64
 """Directions that a sample looks into, half of them the opposites of the others."""
+ALL_RAYS = 1 << 18
+"""Rays over all samples, as far as the fewest allow: bounds the time for a heap of loose triangles."""
 SAMPLES = 4096
 """Samples over all patches together, when there are not more patches."""
-FEWEST, MOST = 4, 256
+FEWEST, MOST = 2, 256
 """Samples of a single patch."""
 NEST_RAYS = 7
 """Rays that tell whether a closed patch lies within others."""
@@ -149,7 +151,7 @@ def outlook(tree: TriangleTree, patch: np.ndarray, wanted: np.ndarray) -> tuple[
         [
             tree.bvh.id,
             tree.corners,
-            put(directions(RAYS), wp.vec3d),
+            put(directions(2 * int(np.clip(ALL_RAYS // len(normal), FEWEST_RAYS, MOST_RAYS) // 2)), wp.vec3d),
             put(samples.triangle.astype(np.int32), wp.int32),
             put(samples.origin, wp.vec3d),
             put(normal, wp.vec3d),

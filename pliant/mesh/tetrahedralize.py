@@ -12,6 +12,7 @@ import numpy as np
 from pliant.errors import InputError
 from pliant.mesh.conforming import ConformingError, conform
 from pliant.mesh.distance import OutOfTimeError, Progress, SignedDistance
+from pliant.mesh.filling import Filler, Made
 from pliant.mesh.fit_size import Target, fit_size
 from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.solid_checks import Samples, quality_of

@@ -176,19 +176,46 @@ def holes(vertices: np.ndarray, triangles: np.ndarray, table: EdgeTable, fan: np
     )
 
 
-def loops(triangles: np.ndarray, found: Holes, wanted: np.ndarray) -> list[np.ndarray]:
-    """Vertices around each wanted simple hole, against the direction of its sides: a fill's own direction."""
+def loops(triangles: np.ndarray, found: Holes, wanted: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+    """Vertices around each wanted simple hole, against the direction of its sides: a fill's own direction.
+
+    Where a hole passes a vertex twice, as two holes that meet in a point do, it is parted there.
+
+    Returns:
+        loops: each vertex once, at least three of them. hole_of: the hole of each loop (h,).
+    """
     flat = triangles.ravel()
     side_at = np.full(int(found.start.max()) + 1 if len(found.start) else 0, -1, np.int64)
     side_at[found.start] = np.arange(len(found.start))
     after = side_at[found.end]
     _, leaders = np.unique(found.hole_of, return_index=True)
-    result = []
+    result: list[np.ndarray] = []
+    hole_of: list[int] = []
     for hole in np.flatnonzero(wanted):
         walk = np.empty(found.edges[hole], np.int64)
         side = leaders[hole]
         for step in range(len(walk)):  # over free edges only: few beside the triangles
             walk[step] = side
             side = after[side]
-        result.append(flat[found.sides[walk]][::-1].astype(np.int32))
-    return result
+        parts = _parted(flat[found.sides[walk]][::-1].tolist())
+        result += parts
+        hole_of += [int(hole)] * len(parts)
+    return result, np.array(hole_of, np.int64)
+
+
+def _parted(loop: list[int]) -> list[np.ndarray]:
+    """A loop cut at the vertices it passes again into loops that pass each once; those of two are left out."""
+    parts: list[list[int]] = []
+    path: list[int] = []
+    place: dict[int, int] = {}
+    for vertex in loop:
+        if vertex in place:
+            cut = place[vertex]
+            parts.append(path[cut:])
+            for gone in path[cut:]:
+                del place[gone]
+            del path[cut:]
+        place[vertex] = len(path)
+        path.append(vertex)
+    parts.append(path)
+    return [np.array(part, np.int32) for part in parts if len(part) >= 3]

@@ -13,6 +13,7 @@ from pliant.errors import InputError
 from pliant.export.frames import FramesReader, FramesWriter
 from pliant.export.sequence import SequenceWriter
 from pliant.mesh.look import Look, Paint
+from pliant.mesh.surface import SurfaceMesh
 from pliant.render.camera import Camera
 from pliant.run.progress import Progress
 from pliant.scene_file import FilmSettings, LoadedScene
@@ -132,6 +133,13 @@ def _check(reader: FramesReader) -> None:
         for key, end in (("vertices", count), ("triangles", len(triangles))):
             if not _is_range(body.get(key), end):
                 refuse(f"bodies[{k}].{key} is {shown(body.get(key))}, and there are {end:,}")
+    colors = reader.arrays.get("colors")
+    if colors is not None and (colors.shape != triangles.shape or colors.dtype != np.uint8):
+        refuse(f"its colors are an array of shape {colors.shape} and type {colors.dtype}")
+    try:
+        _recorded_look(reader, np.zeros(0, np.int64)).check(len(triangles), 0, str(reader.path))
+    except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
+        refuse(f"its paints, parts or texture coordinates cannot be used ({str(error).rstrip('.')})")
     planes = meta.get("planes") or []
     if not isinstance(planes, list):
         refuse(f"planes is {shown(planes)}")
@@ -261,11 +269,7 @@ class _Stage:
 
         meta = reader.meta
         triangles = reader.arrays["triangles"]
-        colors = np.full(triangles.shape, OTHER_COLOR, np.float32)
-        for body in meta["bodies"]:
-            colors[slice(*body["triangles"])] = body["color"]
-        if "colors" in reader.arrays:
-            colors = reader.arrays["colors"].astype(np.float32) / 255.0
+        colors = _colors(reader)
         samples = [reader[k][2] for k in sorted({round(k) for k in np.linspace(0, len(reader) - 1, 9)})]
         low, high = np.min([x.min(axis=0) for x in samples], axis=0), np.max([x.max(axis=0) for x in samples], axis=0)
         self.ground, extra = _ground(meta.get("planes") or [], low, high)
@@ -309,17 +313,11 @@ def _ground(planes: list[dict[str, Any]], low: np.ndarray, high: np.ndarray) -> 
 
 
 def write_sequence(reader: FramesReader, folder: str | Path, kind: str, quiet: bool = False) -> int:
-    """Write every frame of a recording as OBJ or PLY; returns their number."""
-    colors = None
-    if kind == "ply":
-        colors = np.full((reader.line(0)["count"], 3), OTHER_COLOR)
-        for body in reader.meta["bodies"]:
-            colors[slice(*body["vertices"])] = body["color"]
+    """Write every frame of a recording as a file of its own; returns their number."""
     # files hold the surface only: interior vertices belong to no triangle
-    triangles = reader.arrays["triangles"]
-    used, corners = np.unique(triangles, return_inverse=True)
-    triangles = corners.reshape(-1, 3)
-    writer = SequenceWriter(folder, kind, triangles, colors[used] if colors is not None else None)
+    used, corners = np.unique(reader.arrays["triangles"], return_inverse=True)
+    surface = SurfaceMesh(reader[0][2][used], corners.reshape(-1, 3), look=_recorded_look(reader, used))
+    writer = SequenceWriter(folder, kind, surface)
     progress = Progress(f"{kind} file", len(reader), quiet=quiet)
     progress.update(0)
     for k, (frame, _, x) in enumerate(reader):
@@ -327,3 +325,24 @@ def write_sequence(reader: FramesReader, folder: str | Path, kind: str, quiet: b
         progress.update(k + 1)
     progress.finish(len(reader))
     return len(reader)
+
+
+def _recorded_look(reader: FramesReader, used: np.ndarray) -> Look:
+    """The look of a recording, with colours of the chosen vertices for formats that hold no others."""
+    meta, arrays = reader.meta, reader.arrays
+    triangles, count = arrays["triangles"], reader.line(0)["count"]
+    colors = np.ones((count, 4), np.float32)
+    colors[triangles.reshape(-1), :3] = np.repeat(_colors(reader), 3, axis=0)
+    paints = tuple(Paint(p["name"], tuple(p["color"]), p["texture"]) for p in meta.get("paints", []))
+    found = {name: arrays.get(name) for name in ("uv", "paint_of", "part_of")}
+    return Look(paints=paints, parts=tuple(meta.get("parts", [])), vertex_colors=colors[used], **found)
+
+
+def _colors(reader: FramesReader) -> np.ndarray:
+    """Red, green and blue of each triangle of a recording (k, 3) float32."""
+    if "colors" in reader.arrays:
+        return reader.arrays["colors"].astype(np.float32) / 255.0
+    colors = np.full(reader.arrays["triangles"].shape, OTHER_COLOR, np.float32)
+    for body in reader.meta["bodies"]:
+        colors[slice(*body["triangles"])] = body["color"]
+    return colors

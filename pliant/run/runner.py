@@ -24,8 +24,11 @@ import numpy as np
 from pliant.checkpoint import load_checkpoint, save_checkpoint
 from pliant.errors import BlowUpError, InputError, MissingExtraError
 from pliant.export.frames import FramesReader, FramesWriter, part_path
-from pliant.export.sequence import KINDS, write_ply
+from pliant.export.sequence import KINDS
 from pliant.files import cannot_write, make_parent, replace_file
+from pliant.mesh.io import write_mesh
+from pliant.mesh.look import Look
+from pliant.mesh.surface import SurfaceMesh
 from pliant.render.film import SUFFIXES
 from pliant.run.log import RunLog, without_infinities
 from pliant.run.progress import Progress
@@ -350,7 +353,8 @@ class _Run:
         triangles, colors = sim.surface(), np.zeros((len(sim.surface_positions()), 3), np.float32)
         colors[triangles.reshape(-1)] = np.repeat(sim.surface_colors(), 3, axis=0)
         used, corners = np.unique(triangles, return_inverse=True)
-        write_ply(path, sim.surface_positions()[used], corners.reshape(-1, 3), colors[used])
+        look = Look(vertex_colors=np.concatenate([colors, np.ones((len(colors), 1), np.float32)], axis=1)[used])
+        write_mesh(SurfaceMesh(sim.surface_positions()[used], corners.reshape(-1, 3), look=look), path)
 
     # ---- after the loop ---------------------------------------------------------------------------------------------
 

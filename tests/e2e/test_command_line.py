@@ -269,7 +269,7 @@ def test_render_and_export(scene, tmp_path, capsys):
     assert film.stat().st_size > 0 and sheet.stat().st_size > 0
     assert "5 pictures" in capsys.readouterr().out
     assert main(["export", recording, "--sequence", "obj", "--out", str(tmp_path / "obj"), "--quiet"]) == 0
-    assert len(list((tmp_path / "obj").iterdir())) == 5
+    assert len(list((tmp_path / "obj").glob("*.obj"))) == 5 and (tmp_path / "obj" / "paints.mtl").is_file()
     capsys.readouterr()
     assert main(["render", recording, "--film", str(film), "--picture", str(tmp_path / "x.jpg"), "--quiet"]) == 2
     assert "x.jpg" in (error := capsys.readouterr().err) and ".png" in error
@@ -282,7 +282,7 @@ def test_render_and_export(scene, tmp_path, capsys):
         (["run", "drop", "--device", "cuda:99"], "cuda:99"),
         (["run", "drop", "--set", "integrator=magic"], "'magic'"),
         (["run", "drop", "--film", "x.avi"], ".avi"),
-        (["run", "drop", "--sequence", "stl"], "'stl'"),
+        (["run", "drop", "--sequence", "abc"], "'abc'"),
         (["run", "drop", "--out", "/proc/nowhere"], "/proc/nowhere"),
         (["render", "nope.plf"], "nope.plf"),
         (["export", "nope.plf", "--out", "x"], "nope.plf"),

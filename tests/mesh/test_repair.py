@@ -86,6 +86,7 @@ def test_the_same_bytes_come_out(repaired, tmp_path):
     ("name", "volume"),
     [
         ("one_hole", BALL),
+        ("touching_holes", BALL),
         ("half_flipped", BALL),
         ("inside_out", BALL),
         ("internal_faces", BALL),

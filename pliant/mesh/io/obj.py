@@ -200,15 +200,21 @@ def _paints(text: Text, path: Path, names: tuple[str, ...], notes: list[str]) ->
     return tuple(known.get(name, Paint(name)) for name in names)
 
 
-def write(mesh: SurfaceMesh | TetMesh, path: Path) -> None:
-    """Write a surface, and its paints to a ``.mtl`` file beside it; of a tet mesh the boundary."""
+def write(mesh: SurfaceMesh | TetMesh, path: Path, library: Path | None = None) -> None:
+    """Write a surface, and its paints to a ``.mtl`` file beside it; of a tet mesh the boundary.
+
+    Args:
+        mesh: what to write.
+        path: where to.
+        library: a ``.mtl`` file in the same folder that holds the paints already, as for the frames of a sequence.
+    """
     surface = mesh.surface_mesh() if isinstance(mesh, TetMesh) else mesh
     look = surface.look or Look()
-    library = path.with_suffix(".mtl")
-    if look.paints:
+    if look.paints and library is None:
+        library = path.with_suffix(".mtl")
         material_library.write(look.paints, library)
     with replace_file(path) as file:
-        if look.paints:
+        if library is not None:
             file.write(f"mtllib {library.name}\n".encode())
         points = surface.vertices
         if look.vertex_colors is not None:
