@@ -33,8 +33,8 @@ from pliant.solvers.protocol import BodySpec, World
 from pliant.vectors import FARTHEST, FASTEST, as_bounded, as_positive, as_vector
 
 MOST_SUBSTEPS = 100_000
-# Part of the mass that is moved to the lightest vertices of tets made from a surface: they allow steps three times as
-# long. The total stays.
+# Part of the mass that is moved to the lightest vertices of a body made from a surface, which allows steps about three
+# times as long. The total stays.
 MASS_SHIFT = 0.05
 COLORS = (
     (0.85, 0.34, 0.24),
@@ -213,8 +213,8 @@ class Scene:
             cache: keep the prepared body on disk and take it from there.
             progress: called with the stage and how much of it is done.
             options: settings of `PrepareSettings` (``size=0.3``, ``tets=5000``, ``solid="voxels"``), and the
-                arguments of `add_body` (``name``, ``position``, ``color`` and so on). ``mass_shift`` is 0.05 for tets
-                made from a surface.
+                arguments of `add_body` (``name``, ``position``, ``color`` and so on). ``mass_shift`` is 0.05 for a
+                body made from a surface, unless it is a lattice.
         """
         from pliant.mesh.prepare import prepare
 
@@ -236,7 +236,7 @@ class Scene:
             progress=progress,
         )
         solid = dataclasses.replace(body.solid, notes=body.notes)
-        if body.stuffed and options.get("raw") is None:
+        if body.uneven and options.get("raw") is None:
             options.setdefault("mass_shift", MASS_SHIFT)
         return self.add_body(solid, material, skin=body.carried, **options)
 

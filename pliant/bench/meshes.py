@@ -82,7 +82,7 @@ def drop(body: PreparedBody, device: str, frames: int) -> int:
         "soft_rubber",
         position=(0.0, 0.2 * longest - lowest, 0.0),
         skin=body.carried,
-        mass_shift=MASS_SHIFT if body.stuffed else 0.0,
+        mass_shift=MASS_SHIFT if body.uneven else 0.0,
     )
     scene.add_plane()
     with warnings.catch_warnings():

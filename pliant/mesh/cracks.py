@@ -12,6 +12,9 @@ from pliant.mesh import topology, weld
 from pliant.mesh.fill_kernels import nearest_edge
 from pliant.mesh.surface import SurfaceMesh
 
+LOOSE = 20_000
+"""Free edges beyond which a surface that has mostly such is taken for loose triangles, not for one with cracks."""
+
 
 def split_at_free_vertices(mesh: SurfaceMesh, tolerance: float = weld.TOLERANCE) -> tuple[SurfaceMesh, int]:
     """Split triangles whose free edge passes through free vertices; returns the mesh and how many vertices it took.
@@ -24,7 +27,7 @@ def split_at_free_vertices(mesh: SurfaceMesh, tolerance: float = weld.TOLERANCE)
     """
     table = topology.edge_table(mesh.triangles)
     sides = table.free_sides()
-    if not len(sides):
+    if not len(sides) or (len(sides) > LOOSE and 2 * len(sides) > len(table.ends)):
         return mesh, 0
     flat = mesh.triangles.ravel()
     start, end = flat[sides], flat[sides - sides % 3 + (sides + 1) % 3]

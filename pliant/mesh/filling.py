@@ -22,8 +22,10 @@ LOST_AREA = 0.025
 LADDER = ((2, 0.0), (2, 0.1), (2, 0.2), (4, 0.0), (4, 0.1), (4, 0.2), (4, 0.3), (4, 0.5))
 """What is tried in turn when a part of the surface is missed: how many times the wanted elements, and the outward
 offset in element sizes. An offset of a tenth adds about 5 % to the volume of a scan of 8000 tets."""
-MOST_TIMES = 5.0
+MOST_TIMES = 6.0
 """Times the wanted elements beyond which a step of the ladder is not taken."""
+BEARABLE_AREA = 0.1
+"""Part of the area that may be missed, after the whole ladder, before the solid is wrapped around everything."""
 WORTH_A_NOTE = 0.002
 """Part of the surface's area whose loss is told even if nothing is done about it."""
 OFFSETS = tuple((1, offset) for offset in (0.1, 0.2, 0.3, 0.5))
@@ -92,7 +94,8 @@ class Filler:
         if good(lost) and fits(fit.mesh):
             self.notes += fit.notes
             if lost.area > WORTH_A_NOTE or lost.specks:
-                self.notes.append(f"{lost}: more than {LOST:g} elements of {fit.size:.3g} m outside the solid")
+                told = f"{lost} are missed, that is lie more than {LOST:g} elements of {fit.size:.3g} m outside"
+                self.notes.append(f"thin parts: {told}")
             return found
         if lost.area > 0.5 and not self.surface.is_closed():
             self.notes.append('the surface is open and encloses little; it may be meant as a sheet (solid="surface")')
@@ -100,6 +103,7 @@ class Filler:
             # Larger elements find nothing inside thin walls, smaller ones are far too many.
             fit, lost = Fit(fit.mesh, size), Lost(1.0, 0, 0)
         told = f"elements of {fit.size:.3g} m are too large for thin parts: {lost} would be missed"
+        least, closest = BEARABLE_AREA, None
         try:
             for times, offset in OFFSETS if target is None else LADDER:
                 finer = fit.size * times ** (-1.0 / 3.0)
@@ -109,11 +113,20 @@ class Filler:
                     break
                 if not fits(mesh):
                     break
-                if good(missed(mesh)):
+                left = missed(mesh)
+                if left.area < least:
+                    least, closest = left.area, Made(mesh, "stuffing", finer, offset * finer)
+                if good(left):
                     done = f"{len(mesh.tets)} tets of {finer:.3g} m were made instead" if times > 1 else ""
                     moved = f"the boundary was moved {offset * finer:.3g} m outward" if offset else ""
                     self.notes.append(f"{told}; {' and '.join(filter(None, (done, moved)))}")
                     return Made(mesh, "stuffing", finer, offset * finer)
+            if closest is not None:
+                self.notes.append(
+                    f"{told}; elements of {closest.size:.3g} m with the boundary moved {closest.offset:.3g} m outward "
+                    f"still miss {100.0 * least:.3g} %"
+                )
+                return closest
             whole = self.enclosed(fit.size, target, until)
         except OutOfTimeError:
             if not len(fit.mesh.tets):

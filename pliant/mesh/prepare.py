@@ -31,6 +31,8 @@ ProgressCall = Callable[[str, float], None]
 
 # What a volume mesh is without being made again.
 KEPT_AS: dict[type, str] = {TetMesh: "tets", VoxelLattice: "lattice"}
+# Smallest angle between two faces of a tet that is simulated as it comes [degrees].
+SOUND_ANGLE = 1.0
 # Raised when preparing makes something else of the same mesh, so that what was kept is not used any more.
 RECIPE = 1
 
@@ -87,7 +89,7 @@ def _make(
     notes = list(mesh.notes)
     facts: dict[str, Any] = {"settings": dataclasses.asdict(settings), "scale": factor, "cached": False}
     solid: Mesh
-    if isinstance(mesh, SurfaceMesh) or settings.solid not in ("auto", KEPT_AS[type(mesh)]):
+    if _must_be_made(mesh, settings.solid, notes):
         surface = _as_surface(mesh)
         with clock("repair"):
             surface = _repaired(surface, settings, notes, facts)
@@ -108,6 +110,24 @@ def _make(
     facts["counts"] = _counts(solid, shown)
     facts["seconds"] = clock.seconds
     return PreparedBody(mesh.name, solid, shown, embedding, tuple(dict.fromkeys(notes)), facts)
+
+
+def _must_be_made(mesh: Mesh, solid: str, notes: list[str]) -> bool:
+    """Whether elements are made from the mesh's surface; else it is simulated as it is."""
+    if isinstance(mesh, SurfaceMesh):
+        if solid == "tets":
+            raise InputError("the mesh has no tets, only triangles", mesh.name or "mesh", "Leave out solid = 'tets'")
+        return True
+    if solid != "auto" or isinstance(mesh, VoxelLattice):
+        return solid not in ("auto", KEPT_AS[type(mesh)])
+    smallest, largest = mesh.dihedral_range()
+    if SOUND_ANGLE <= smallest and largest <= 180.0 - SOUND_ANGLE:
+        return False
+    notes.append(
+        f"The tets have angles from {smallest:.2g} to {largest:.4g} degrees and would force tiny steps: new ones were "
+        "made from their surface. solid = 'tets' keeps them"
+    )
+    return True
 
 
 class _Clock:

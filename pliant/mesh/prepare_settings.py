@@ -20,8 +20,9 @@ class PrepareSettings(Described):
         "auto",
         "'stuffing': tets of good shape along the surface; 'voxels': tets of cubes around it; 'lattice': cubes and "
         "their springs; 'conforming': tets that end in the surface (pytetwild); 'surface': its triangles; "
-        "'auto': stuffing if the surface encloses space, else its triangles",
-        choices=("auto", "stuffing", "voxels", "lattice", "conforming", "surface"),
+        "'tets': those of the file; 'auto': tets of the file if they are sound, else stuffing if the surface encloses "
+        "space, else its triangles",
+        choices=("auto", "stuffing", "voxels", "lattice", "conforming", "surface", "tets"),
     )
     tets: int | None = setting(None, "about how many tets (or cubes of a lattice) to make", low=4, high=20_000_000)
     element_size: float | None = setting(None, "length of an element's edge, instead of a number", unit="m", above=0.0)

@@ -62,9 +62,9 @@ class PreparedBody:
         return None if self.skin is None or self.embedding is None else (self.skin, self.embedding)
 
     @property
-    def stuffed(self) -> bool:
-        """Whether its tets were made by us, some of them small where the surface cuts them."""
-        return self.kind == "tets" and "method" in self.facts
+    def uneven(self) -> bool:
+        """Whether its elements come from a surface, so that some may be much smaller than others."""
+        return self.kind != "lattice" and "method" in self.facts
 
     @property
     def kind(self) -> str:

@@ -11,7 +11,7 @@ from pliant.mesh import arrays
 from pliant.mesh.distance import SignedDistance
 from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.surface import SurfaceMesh
-from pliant.mesh.tets import EDGE_CORNERS, FACE_CORNERS, TetMesh
+from pliant.mesh.tets import CHUNK, EDGE_CORNERS, FACE_CORNERS, TetMesh
 
 SAMPLES = 20_000
 SPECK = 0.005
@@ -77,15 +77,20 @@ def outside_of(mesh: TetMesh, points: np.ndarray, device: str, deadline: float |
 
 def sliver_count(mesh: TetMesh) -> int:
     """Number of tets with a dihedral angle outside `SLIVER`."""
-    corners = [mesh.vertices[mesh.tets[:, i]] for i in range(4)]
+    return sum(int(_slivers(mesh.vertices[mesh.tets[i : i + CHUNK]]).sum()) for i in range(0, len(mesh.tets), CHUNK))
+
+
+def _slivers(tets: np.ndarray) -> np.ndarray:
+    """Whether each tet, given by its corners (m, 4, 3), is a sliver: (m,) bool."""
+    corners = [tets[:, i] for i in range(4)]
     normals = [np.cross(corners[j] - corners[i], corners[k] - corners[i]) for i, j, k in FACE_CORNERS]
     lengths = [np.maximum(np.linalg.norm(normal, axis=1), np.finfo(np.float64).tiny) for normal in normals]
-    bad = np.zeros(len(mesh.tets), bool)
+    bad = np.zeros(len(tets), bool)
     for i, j in EDGE_CORNERS:
         cosine = -np.einsum("ij,ij->i", normals[i], normals[j]) / (lengths[i] * lengths[j])
         angle = np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))
         bad |= (angle < SLIVER[0]) | (angle > SLIVER[1])
-    return int(bad.sum())
+    return bad
 
 
 def pinch_count(mesh: TetMesh) -> int:

@@ -291,7 +291,7 @@ class _Builder:
             table["material"] = self._material(table["material"], (*path, "material"))
         if "raw" in table:
             table["raw"] = RawConstants(**table["raw"])
-        elif made.stuffed:
+        elif made.uneven:
             table.setdefault("mass_shift", MASS_SHIFT)
         if "volume" in table:
             with self._at((*path, "volume")):

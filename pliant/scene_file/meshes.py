@@ -31,7 +31,7 @@ class BodyMesh:
 
     mesh: TetMesh | SurfaceMesh | VoxelLattice
     skin: tuple[SurfaceMesh, Embedding] | None = None
-    stuffed: bool = False
+    uneven: bool = False
 
 
 def body_mesh(table: dict[str, Any], path: KeyPath, source: Source, at: At) -> BodyMesh:
@@ -63,7 +63,7 @@ def body_mesh(table: dict[str, Any], path: KeyPath, source: Source, at: At) -> B
 
         with at((*path, "file") if "file" in table else path):
             body = prepare(found, PrepareSettings(**settings), skin=cover)
-        made = BodyMesh(dataclasses.replace(body.solid, notes=body.notes), body.carried, body.stuffed)
+        made = BodyMesh(dataclasses.replace(body.solid, notes=body.notes), body.carried, body.uneven)
     if "scale" in table:
         with at((*path, "scale")):
             made = _scaled(made, table["scale"])
@@ -74,11 +74,11 @@ def _scaled(made: BodyMesh, scale: Any) -> BodyMesh:
     """Mesh and skin scaled; weights stay, but a height above triangles does not when the scale differs by axis."""
     mesh = made.mesh.scaled(scale)
     if made.skin is None:
-        return BodyMesh(mesh, stuffed=made.stuffed)
+        return BodyMesh(mesh, uneven=made.uneven)
     skin, embedding = made.skin[0].scaled(scale), made.skin[1]
     if embedding.height is not None:
         embedding = embed(skin.vertices, mesh)
-    return BodyMesh(mesh, (skin, embedding), made.stuffed)
+    return BodyMesh(mesh, (skin, embedding), made.uneven)
 
 
 def _from_file(table: dict[str, Any], path: KeyPath, source: Source, at: At) -> Any:
