@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from pliant.materials import PRESETS, Material, RawConstants
     from pliant.mesh import shapes
     from pliant.mesh.assets import asset
-    from pliant.mesh.diagnose import diagnose
     from pliant.mesh.io import read_mesh, read_surface, read_tets, write_mesh, write_tets
     from pliant.mesh.lattice import VoxelLattice
     from pliant.mesh.prepare import prepare
     from pliant.mesh.prepare_settings import PrepareSettings
     from pliant.mesh.prepared import read_body, write_body
-    from pliant.mesh.repair import repair
+    from pliant.mesh.repair.diagnose import diagnose
+    from pliant.mesh.repair.repair import repair
     from pliant.mesh.surface import SurfaceMesh
     from pliant.mesh.tets import TetMesh
     from pliant.scene import Scene
@@ -46,14 +46,14 @@ _HOMES = {
     "TetMesh": "pliant.mesh.tets",
     "VoxelLattice": "pliant.mesh.lattice",
     "asset": "pliant.mesh.assets",
-    "diagnose": "pliant.mesh.diagnose",
+    "diagnose": "pliant.mesh.repair.diagnose",
     "load_checkpoint": "pliant.checkpoint",
     "prepare": "pliant.mesh.prepare",
     "read_body": "pliant.mesh.prepared",
     "read_mesh": "pliant.mesh.io",
     "read_surface": "pliant.mesh.io",
     "read_tets": "pliant.mesh.io",
-    "repair": "pliant.mesh.repair",
+    "repair": "pliant.mesh.repair.repair",
     "save_checkpoint": "pliant.checkpoint",
     "shapes": "pliant.mesh",
     "write_body": "pliant.mesh.prepared",

@@ -14,12 +14,12 @@ from pliant.errors import InputError
 from pliant.files import make_parent, replace_file
 from pliant.launch import pick_device
 from pliant.mesh import cache
-from pliant.mesh.diagnose import Diagnosis, diagnose
 from pliant.mesh.io import FORMATS, write_mesh
 from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.prepare import load_mesh, placed_surface, prepare
 from pliant.mesh.prepare_settings import PrepareSettings
 from pliant.mesh.prepared import SUFFIX, PreparedBody, write_body
+from pliant.mesh.repair.diagnose import Diagnosis, diagnose
 
 Say = Callable[[str], None]
 

@@ -15,15 +15,15 @@ import numpy as np
 from pliant.errors import InputError
 from pliant.mesh import cache
 from pliant.mesh.assets import asset_names, asset_path
-from pliant.mesh.diagnose import diagnose
 from pliant.mesh.embed import embed
 from pliant.mesh.io import read_mesh
 from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.prepare_settings import PrepareSettings
 from pliant.mesh.prepared import SUFFIX, PreparedBody, read_body, write_body
-from pliant.mesh.repair import classify, repair
+from pliant.mesh.repair.diagnose import diagnose
+from pliant.mesh.repair.repair import classify, repair
+from pliant.mesh.solid.tetrahedralize import SolidSettings, tetrahedralize
 from pliant.mesh.surface import SurfaceMesh
-from pliant.mesh.tetrahedralize import SolidSettings, tetrahedralize
 from pliant.mesh.tets import TetMesh
 
 Mesh = TetMesh | VoxelLattice | SurfaceMesh
@@ -97,6 +97,7 @@ def _make(
             solid = _solid(surface, settings, device, tell, notes, facts)
         shown = surface if settings.skin and solid is not surface else None
     else:
+        assert not isinstance(mesh, SurfaceMesh)
         solid, shown = _sound(mesh), None
         notes += [note for note in solid.notes if note not in notes]
     if cover is not None:
@@ -121,7 +122,7 @@ def _must_be_made(mesh: Mesh, solid: str, notes: list[str]) -> bool:
     if solid != "auto" or isinstance(mesh, VoxelLattice):
         return solid not in ("auto", KEPT_AS[type(mesh)])
     smallest, largest = mesh.dihedral_range()
-    if SOUND_ANGLE <= smallest and largest <= 180.0 - SOUND_ANGLE:
+    if smallest >= SOUND_ANGLE and largest <= 180.0 - SOUND_ANGLE:
         return False
     notes.append(
         f"The tets have angles from {smallest:.2g} to {largest:.4g} degrees and would force tiny steps: new ones were "

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pliant.mesh.diagnose import Diagnosis
 from pliant.mesh.prepared import PreparedBody
+from pliant.mesh.repair.diagnose import Diagnosis
 from pliant.report.data import ReportInput
 
 

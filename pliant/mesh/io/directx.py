@@ -7,10 +7,7 @@ top. assimp mirrors z, turns the triangles and counts rows from the bottom, so w
 from __future__ import annotations
 
 import importlib.util
-import pickle
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +17,7 @@ import numpy as np
 from pliant.errors import InputError, MissingExtraError
 from pliant.files import replace_file
 from pliant.mesh.io import source
+from pliant.mesh.io.child_reader import AGAIN, read_in_child
 from pliant.mesh.io.pieces import Piece, as_colors, join
 from pliant.mesh.io.rows_of_text import float_rows
 from pliant.mesh.look import GREY, Look, Paint
@@ -30,8 +28,6 @@ WHAT = "a DirectX mesh"
 OPEN, CLOSE = 10, 11
 PLAIN_TOKENS = {*range(10, 21), 31, *range(40, 54)}
 """Tokens of the binary kind that carry nothing: brackets and marks, 'template', and the names of types."""
-LONGEST = 120
-"""How long assimp may take [s]."""
 HEADER = re.compile(rb"xof 0[0-9]{3}(txt |bin |tzip|bzip)(0032|0064)")
 
 
@@ -41,8 +37,9 @@ def read(path: Path) -> SurfaceMesh:
     Vertices that were doubled at the seams of texture or paint are made one again, which the notes tell.
     Animation is read over.
     """
+    missing = MissingExtraError("assimp-py", "mesh", "Reading .x files")
     if importlib.util.find_spec("assimp_py") is None:
-        raise MissingExtraError("assimp-py", "mesh", "Reading .x files")
+        raise missing
     data = source.load(path, WHAT)
     source.check_content(path, data, "DirectX", (".x",))
     if not HEADER.match(data):
@@ -50,9 +47,9 @@ def read(path: Path) -> SurfaceMesh:
             f"starts with {data[:16]!r}, not with 'xof 0303txt 0032' or the like", f"{path}, byte 0", f"Give {WHAT}"
         )
     _check_whole(data, path)
-    scene = _through_assimp(path)
+    scene, _ = read_in_child("assimp_child.py", path, "assimp", missing)
     notes = ["z was mirrored: .x files are left-handed"]
-    pieces = list(_pieces(scene, notes))
+    pieces = list(_pieces(scene, path, notes))
     if not pieces:
         raise InputError("holds no triangles", str(path), f"Give {WHAT}")
     paints = tuple(_paint(number, material) for number, material in enumerate(scene["materials"]))
@@ -61,7 +58,6 @@ def read(path: Path) -> SurfaceMesh:
 
 def _check_whole(data: bytes, path: Path) -> None:
     """Raise for a file that was cut short or damaged, as far as that shows."""
-    again = "Write or fetch it again"
     if data[8:12] == b"txt ":
         opened = data.count(b"{") - data.count(b"}")
         if opened > 0:
@@ -89,26 +85,7 @@ def _check_whole(data: bytes, path: Path) -> None:
             raise InputError(f"{depth} of its brackets are not closed", f"{path}, byte {len(data)}", again)
 
 
-def _through_assimp(path: Path) -> dict[str, Any]:
-    """What assimp finds in the file; it runs in a process of its own, since a damaged file may crash it."""
-    child = Path(__file__).with_name("assimp_child.py")
-    try:
-        done = subprocess.run(
-            [sys.executable, "-P", str(child), str(path)], capture_output=True, timeout=LONGEST, check=False
-        )
-        scene = pickle.loads(done.stdout) if done.returncode == 0 else {"error": f"it ended with {done.returncode}"}
-    except subprocess.TimeoutExpired:
-        scene = {"error": f"it was not done after {LONGEST} s"}
-    if "error" in scene:
-        raise InputError(
-            f"assimp cannot read it ({scene['error']})",
-            str(path),
-            "The file was cut short or is damaged: write or fetch it again",
-        )
-    return scene
-
-
-def _pieces(scene: dict[str, Any], notes: list[str]) -> Iterator[Piece]:
+def _pieces(scene: dict[str, Any], path: Path, notes: list[str]) -> Iterator[Piece]:
     """The triangles of each node, in the world's frame, in the order of the tree."""
     matrices: list[np.ndarray] = []
     for name, local_matrix, meshes, parent in scene["nodes"]:
@@ -116,22 +93,22 @@ def _pieces(scene: dict[str, Any], notes: list[str]) -> Iterator[Piece]:
         matrices.append(matrices[parent] @ matrix if parent >= 0 else matrix)
         matrix = matrices[-1]
         for mesh in (scene["meshes"][number] for number in meshes):
-            kind, indices = mesh["indices"]
-            corners = np.frombuffer(indices, kind).astype(np.int64)
+            corners = mesh["indices"].astype(np.int64)
             if len(corners) != 3 * mesh["faces"]:
                 notes.append("lines and points were left out")
                 continue
             triangles = corners.reshape(-1, 3)
-            local = np.frombuffer(mesh["vertices"], np.float32).reshape(-1, 3).astype(np.float64)
+            local = mesh["vertices"].reshape(-1, 3).astype(np.float64)
+            if corners.size and corners.max() >= len(local):
+                raise InputError(f"names vertex {corners.max()} of {len(local)}", f"{path}, mesh {name!r}", AGAIN)
             vertices = local @ matrix[:3, :3].T + matrix[:3, 3]
             if np.linalg.det(matrix[:3, :3]) < 0.0:
                 triangles = triangles[:, [0, 2, 1]]
             uv, colors = None, None
-            if mesh["uv"]:
-                table = np.frombuffer(mesh["uv"], np.float32).reshape(len(vertices), -1)
-                uv = table[:, :2][triangles]
-            if mesh["colors"]:
-                colors = as_colors(np.frombuffer(mesh["colors"], np.float32).reshape(len(vertices), 4), 1.0)
+            if mesh["uv"] is not None:
+                uv = mesh["uv"].reshape(len(vertices), -1)[:, :2][triangles]
+            if mesh["colors"] is not None:
+                colors = as_colors(mesh["colors"].reshape(len(vertices), 4), 1.0)
             yield Piece(vertices, triangles, (name or mesh["name"],), 0, mesh["material"], uv, colors)
 
 

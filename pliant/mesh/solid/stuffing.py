@@ -12,9 +12,9 @@ import numpy as np
 
 from pliant.errors import InputError
 from pliant.mesh import arrays
-from pliant.mesh.bcc import SHORT, Bcc, sampled
-from pliant.mesh.distance import Progress, SignedDistance, check_time
-from pliant.mesh.stuffing_tables import COUNTS, INSIDE, ON, OUTSIDE, STENCILS
+from pliant.mesh.solid.bcc import SHORT, Bcc, sampled
+from pliant.mesh.solid.distance import Progress, SignedDistance, check_time
+from pliant.mesh.solid.stuffing_tables import COUNTS, INSIDE, ON, OUTSIDE, STENCILS
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import EDGE_CORNERS, TetMesh
 

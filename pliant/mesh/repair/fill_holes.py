@@ -8,7 +8,7 @@ import numpy as np
 import warp as wp
 
 from pliant.launch import launch, pick_device
-from pliant.mesh.fill_kernels import fill_least_area
+from pliant.mesh.repair.fill_kernels import fill_least_area
 
 EXACT = 192
 """Edges up to which a loop is filled with the least area; larger loops are clipped down to this ear by ear."""

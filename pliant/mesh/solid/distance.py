@@ -11,7 +11,8 @@ import warp as wp
 
 from pliant.errors import InputError, PliantError
 from pliant.launch import launch, pick_device
-from pliant.mesh import arrays, distance_kernels
+from pliant.mesh import arrays
+from pliant.mesh.solid import distance_kernels
 from pliant.mesh.surface import SurfaceMesh
 
 Progress = Callable[[str, float], Any]

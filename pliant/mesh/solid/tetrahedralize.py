@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import InputError
-from pliant.mesh.conforming import ConformingError, conform
-from pliant.mesh.distance import OutOfTimeError, Progress, SignedDistance
-from pliant.mesh.filling import Filler, Made
-from pliant.mesh.fit_size import Target, fit_size
 from pliant.mesh.lattice import VoxelLattice
-from pliant.mesh.solid_checks import Samples, quality_of
-from pliant.mesh.stuffing import stuff
+from pliant.mesh.solid.checks import Samples, quality_of
+from pliant.mesh.solid.conforming import ConformingError, conform
+from pliant.mesh.solid.distance import OutOfTimeError, Progress, SignedDistance
+from pliant.mesh.solid.filling import Filler, Made
+from pliant.mesh.solid.fit_size import Target, fit_size
+from pliant.mesh.solid.stuffing import stuff
+from pliant.mesh.solid.voxelize import voxelize
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
-from pliant.mesh.voxelize import voxelize
 from pliant.settings import Described, setting
 
 METHODS = ("stuffing", "voxels", "lattice", "conforming")

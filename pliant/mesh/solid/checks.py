@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.mesh import arrays
-from pliant.mesh.distance import SignedDistance
 from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.solid.distance import SignedDistance
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import CHUNK, EDGE_CORNERS, FACE_CORNERS, TetMesh
 

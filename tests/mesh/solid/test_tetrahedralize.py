@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 from pliant.errors import InputError, MissingExtraError
-from pliant.mesh import conforming, shapes
-from pliant.mesh import tetrahedralize as front
-from pliant.mesh.distance import SignedDistance
+from pliant.mesh import shapes
 from pliant.mesh.lattice import VoxelLattice
-from pliant.mesh.solid_checks import Samples, sliver_count
-from pliant.mesh.stuffing import ANGLES
+from pliant.mesh.solid import conforming
+from pliant.mesh.solid import tetrahedralize as front
+from pliant.mesh.solid.checks import Samples, sliver_count
+from pliant.mesh.solid.distance import SignedDistance
+from pliant.mesh.solid.stuffing import ANGLES
+from pliant.mesh.solid.tetrahedralize import SolidSettings, tetrahedralize
 from pliant.mesh.surface import SurfaceMesh
-from pliant.mesh.tetrahedralize import SolidSettings, tetrahedralize
 from pliant.mesh.tets import TetMesh
 
 TORUS = shapes.torus(0.35, 0.15, 5, 48).surface_mesh().rotated((1, 2, 3), 0.3)

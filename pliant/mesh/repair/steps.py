@@ -6,11 +6,12 @@ import dataclasses
 
 import numpy as np
 
-from pliant.mesh import arrays, cracks, defects, topology, weld
-from pliant.mesh.fill_holes import fill_loops
-from pliant.mesh.repair_settings import RepairSettings
+from pliant.mesh import arrays
+from pliant.mesh.repair import cracks, defects, topology, weld
+from pliant.mesh.repair.fill_holes import fill_loops
+from pliant.mesh.repair.settings import RepairSettings
+from pliant.mesh.repair.survey import ENCLOSES, Survey, survey
 from pliant.mesh.surface import SurfaceMesh
-from pliant.mesh.survey import ENCLOSES, Survey, survey
 
 MOST_ROUNDS = 32
 """Rounds of splitting at cracks; every round splits one side of each triangle."""

@@ -8,9 +8,9 @@ import numpy as np
 
 from pliant.errors import InputError
 from pliant.mesh import arrays
-from pliant.mesh.bcc import Bcc, TooFineError, blocks_near
-from pliant.mesh.distance import Progress, SignedDistance
 from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.solid.bcc import Bcc, TooFineError, blocks_near
+from pliant.mesh.solid.distance import Progress, SignedDistance
 from pliant.mesh.surface import SurfaceMesh
 
 MOST_CELLS = 60_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from pliant.mesh import weld
+from pliant.mesh.repair import weld
 from pliant.settings import Described, setting
 
 

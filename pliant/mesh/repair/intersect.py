@@ -8,10 +8,10 @@ import numpy as np
 import warp as wp
 
 from pliant.launch import launch
-from pliant.mesh import weld
-from pliant.mesh.intersect_kernels import count_partners
+from pliant.mesh.repair import weld
+from pliant.mesh.repair.intersect_kernels import count_partners
+from pliant.mesh.repair.triangle_tree import TriangleTree
 from pliant.mesh.surface import SurfaceMesh
-from pliant.mesh.triangle_tree import TriangleTree
 
 MOST_EXAMPLES = 16
 

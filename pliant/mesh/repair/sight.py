@@ -9,8 +9,8 @@ import numpy as np
 import warp as wp
 
 from pliant.launch import launch
-from pliant.mesh.sight_kernels import count_escapes, signed_crossings
-from pliant.mesh.triangle_tree import TriangleTree
+from pliant.mesh.repair.sight_kernels import count_escapes, signed_crossings
+from pliant.mesh.repair.triangle_tree import TriangleTree
 
 FEWEST_RAYS, MOST_RAYS = 16, 64
 """Directions that a sample looks into, half of them the opposites of the others."""

@@ -7,10 +7,11 @@ import pytest
 from broken_meshes import box, broken_meshes, grid, joined, moved, scaled, soup, sphere, turned, without
 
 from pliant.errors import InputError
-from pliant.mesh import shapes, topology, weld
-from pliant.mesh.diagnose import diagnose
+from pliant.mesh import shapes
 from pliant.mesh.io import read_mesh
-from pliant.mesh.repair import classify
+from pliant.mesh.repair import topology, weld
+from pliant.mesh.repair.diagnose import diagnose
+from pliant.mesh.repair.repair import classify
 from pliant.mesh.surface import SurfaceMesh
 
 

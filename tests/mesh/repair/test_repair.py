@@ -9,10 +9,10 @@ from broken_meshes import box, broken_meshes, grid, joined, moved, soup, sphere,
 
 from pliant.errors import InputError
 from pliant.mesh import shapes
-from pliant.mesh.fill_holes import fill_loops
 from pliant.mesh.io import read_mesh
 from pliant.mesh.look import Look, Paint
-from pliant.mesh.repair import RepairSettings, repair
+from pliant.mesh.repair.fill_holes import fill_loops
+from pliant.mesh.repair.repair import RepairSettings, repair
 from pliant.mesh.surface import SurfaceMesh
 
 MESHES = Path(__file__).parents[3] / "shared" / "meshes"

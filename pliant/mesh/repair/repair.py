@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 
-from pliant.mesh import repair_steps as steps
-from pliant.mesh.diagnose import Diagnosis, diagnose
-from pliant.mesh.repair_settings import RepairSettings
+from pliant.mesh.repair import steps
+from pliant.mesh.repair.diagnose import Diagnosis, diagnose
+from pliant.mesh.repair.settings import RepairSettings
+from pliant.mesh.repair.survey import survey
 from pliant.mesh.surface import SurfaceMesh
-from pliant.mesh.survey import survey
 
 __all__ = ["RepairSettings", "Repaired", "classify", "repair"]
 

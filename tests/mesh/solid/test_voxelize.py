@@ -5,8 +5,8 @@ import pytest
 
 from pliant.errors import InputError
 from pliant.mesh import shapes
+from pliant.mesh.solid.voxelize import voxelize
 from pliant.mesh.surface import SurfaceMesh
-from pliant.mesh.voxelize import voxelize
 
 
 def klein_bottle(count=40):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.mesh import arrays, topology, weld
+from pliant.mesh import arrays
+from pliant.mesh.repair import topology, weld
 from pliant.mesh.surface import EDGE_CORNERS, FLAT_TRIANGLE, SurfaceMesh
 
 ROUNDING = 4.0

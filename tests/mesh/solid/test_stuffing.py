@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from pliant.errors import InputError
-from pliant.mesh import shapes, stuffing
-from pliant.mesh.bcc import Bcc, clean_signs, sampled
-from pliant.mesh.distance import SignedDistance
-from pliant.mesh.solid_checks import pinch_count
-from pliant.mesh.stuffing import ANGLES, stuff
-from pliant.mesh.stuffing_tables import COUNTS, EDGE_OF, INSIDE, OUTSIDE, STENCILS
+from pliant.mesh import shapes
+from pliant.mesh.solid import stuffing
+from pliant.mesh.solid.bcc import Bcc, clean_signs, sampled
+from pliant.mesh.solid.checks import pinch_count
+from pliant.mesh.solid.distance import SignedDistance
+from pliant.mesh.solid.stuffing import ANGLES, stuff
+from pliant.mesh.solid.stuffing_tables import COUNTS, EDGE_OF, INSIDE, OUTSIDE, STENCILS
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import EDGE_CORNERS, TetMesh
 

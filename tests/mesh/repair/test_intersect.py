@@ -5,7 +5,7 @@ import pytest
 from broken_meshes import box, grid, joined, moved, sphere
 
 from pliant.mesh import shapes
-from pliant.mesh.intersect import self_intersections
+from pliant.mesh.repair.intersect import self_intersections
 from pliant.mesh.surface import SurfaceMesh
 
 

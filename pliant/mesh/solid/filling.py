@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pliant.mesh.bcc import TooFineError
-from pliant.mesh.distance import OutOfTimeError, Progress, SignedDistance
-from pliant.mesh.fit_size import Fit, Target, fit_size
 from pliant.mesh.lattice import VoxelLattice
-from pliant.mesh.solid_checks import LOST, Lost, Samples, lost_parts, outside_of
-from pliant.mesh.stuffing import stuff
+from pliant.mesh.solid.bcc import TooFineError
+from pliant.mesh.solid.checks import LOST, Lost, Samples, lost_parts, outside_of
+from pliant.mesh.solid.distance import OutOfTimeError, Progress, SignedDistance
+from pliant.mesh.solid.fit_size import Fit, Target, fit_size
+from pliant.mesh.solid.stuffing import stuff
+from pliant.mesh.solid.voxelize import voxelize
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
-from pliant.mesh.voxelize import voxelize
 
 LOST_AREA = 0.025
 """Part of the surface's area that a solid may miss before something is done about it."""

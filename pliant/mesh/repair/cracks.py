@@ -8,8 +8,8 @@ import numpy as np
 import warp as wp
 
 from pliant.launch import launch, pick_device
-from pliant.mesh import topology, weld
-from pliant.mesh.fill_kernels import nearest_edge
+from pliant.mesh.repair import topology, weld
+from pliant.mesh.repair.fill_kernels import nearest_edge
 from pliant.mesh.surface import SurfaceMesh
 
 LOOSE = 20_000

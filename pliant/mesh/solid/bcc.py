@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pliant.errors import InputError
-from pliant.mesh.distance import Progress, SignedDistance, check_time
+from pliant.mesh.solid.distance import Progress, SignedDistance, check_time
 
 SHORT = math.sqrt(0.75)
 """Length of a short edge, corner to middle, in units of the cell size; a long edge has length 1."""

@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from pliant.mesh.bcc import TooFineError
-from pliant.mesh.distance import OutOfTimeError
+from pliant.mesh.solid.bcc import TooFineError
+from pliant.mesh.solid.distance import OutOfTimeError
 
 TRIES = 5
 

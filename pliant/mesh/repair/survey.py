@@ -6,8 +6,8 @@ import dataclasses
 
 import numpy as np
 
-from pliant.mesh import sight, topology
-from pliant.mesh.triangle_tree import TriangleTree
+from pliant.mesh.repair import sight, topology
+from pliant.mesh.repair.triangle_tree import TriangleTree
 
 ENCLOSES = 0.25
 """How much more of the outside a surface must see from one side than from the other: see `Survey.kind`."""

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from pliant.mesh import arrays, defects, topology, weld
-from pliant.mesh.intersect import crossing_counts
+from pliant.mesh import arrays
+from pliant.mesh.repair import defects, topology, weld
+from pliant.mesh.repair.intersect import crossing_counts
+from pliant.mesh.repair.survey import Survey, survey
 from pliant.mesh.surface import SurfaceMesh
-from pliant.mesh.survey import Survey, survey
 
 LARGE, SMALL = 20.0, 1e-3
 """Diagonals [m] beyond which the unit of the file is doubted."""

@@ -7,7 +7,7 @@ import pytest
 
 from pliant.errors import InputError
 from pliant.mesh import shapes
-from pliant.mesh.distance import OutOfTimeError, SignedDistance
+from pliant.mesh.solid.distance import OutOfTimeError, SignedDistance
 from pliant.mesh.surface import SurfaceMesh
 
 CUBE = shapes.box(1.0, 1).surface_mesh()
@@ -97,7 +97,7 @@ def test_threads_do_not_change_a_bit(set_threads):
 
 
 def test_progress_and_deadline(monkeypatch):
-    monkeypatch.setattr("pliant.mesh.distance.CHUNK", 100)
+    monkeypatch.setattr("pliant.mesh.solid.distance.CHUNK", 100)
     distance = SignedDistance(CUBE)
     seen = []
     distance.at(np.zeros((250, 3)), lambda stage, done: seen.append((stage, done)))

@@ -1,0 +1,1 @@
+"""What is wrong with a surface, and what can be done about it."""
