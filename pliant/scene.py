@@ -360,7 +360,8 @@ class Scene:
             raise InputError(
                 f"the stable step is {sim.stable_dt:.3g} s, so a frame would take {needed} substeps",
                 f"scene '{self.name}'",
-                "Use a softer material, a coarser or better mesh, a largest_inverse_mass, or the implicit integrator",
+                "Use a softer or less damped material (damping counts with the square of the fineness), fewer or "
+                "better elements, a larger mass_shift, or the implicit integrator",
             )
         sim.substeps = max(1, needed)
 

@@ -29,6 +29,7 @@ class Format:
         pair: whether a mesh is two files.
         packed: whether a gzip-compressed file (bunny.obj.gz) is read too.
         read_only: suffixes that are read but not written.
+        refused: suffixes of its kin that are neither: its reader says what to do with such a file.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Format:
     pair: bool = False
     packed: bool = False
     read_only: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
 
 
 FORMATS: tuple[Format, ...] = (
@@ -60,8 +62,16 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format("TetGen", (".node", ".ele"), "tetgen", surface=False, tets=True, pair=True),
     Format("text pair", (".vert", ".tet", ".txt"), "text_pair", surface=False, tets=True, pair=True),
-    Format("NETGEN", (".vol",), "netgen", surface=True, tets=True),
-    Format("Medit or NETGEN neutral", (".mesh",), "medit", surface=True, tets=True),
+    Format("NETGEN", (".vol",), "netgen", surface=True, tets=True, packed=True),
+    Format(
+        "Medit or NETGEN neutral",
+        (".mesh",),
+        "medit",
+        surface=True,
+        tets=True,
+        packed=True,
+        refused=(".meshb",),
+    ),
     Format("Gmsh or VTK", (".msh", ".vtk", ".vtu"), "through_meshio", surface=True, tets=True, extra="mesh"),
 )
 """Every format that is read and written."""
@@ -83,18 +93,27 @@ def _suffixes_in_words(row: Format) -> str:
 
 def format_of(path: str | os.PathLike) -> Format:
     """The row of `FORMATS` that a file's suffix names; a ``.gz`` behind it is looked past where it may be."""
-    path = Path(path)
-    packed = path.suffix.lower() == ".gz"
-    suffix = Path(source.plain_name(path)).suffix.lower()
-    for row in FORMATS:
-        if suffix in row.suffixes:
-            if packed and not row.packed:
-                names = ", ".join(f"{row.suffixes[0]}.gz" for row in FORMATS if row.packed)
-                raise InputError(
-                    f"a compressed {row.name} file is not read", str(path), f"Unpack it first; as .gz are read {names}"
-                )
-            return row
-    raise InputError(f"unknown suffix {suffix!r}", str(path), known_formats())
+    row = _row_of(path)
+    if row is None:
+        raise InputError(f"unknown suffix {_suffix(path)!r}", str(path), known_formats())
+    return row
+
+
+def _suffix(path: str | os.PathLike) -> str:
+    """The suffix in small letters, that before a ``.gz``."""
+    return Path(source.plain_name(Path(path))).suffix.lower()
+
+
+def _row_of(path: str | os.PathLike) -> Format | None:
+    """The row that a file's suffix names, if any; an `InputError` when its kind is not read compressed and this is."""
+    suffix = _suffix(path)
+    row = next((row for row in FORMATS if suffix in row.suffixes + row.refused), None)
+    if row is not None and Path(path).suffix.lower() == ".gz" and not row.packed:
+        names = ", ".join(f"{row.suffixes[0]}.gz" for row in FORMATS if row.packed)
+        raise InputError(
+            f"a compressed {row.name} file is not read", str(path), f"Unpack it first; as .gz are read {names}"
+        )
+    return row
 
 
 def read_mesh(path: str | os.PathLike, path2: str | os.PathLike | None = None) -> SurfaceMesh | TetMesh:
@@ -174,6 +193,8 @@ def write_mesh(mesh: SurfaceMesh | TetMesh, path: str | os.PathLike) -> None:
     path = Path(path)
     if path.suffix.lower() == ".gz":
         raise InputError("compressed files are read but not written", str(path), "Leave '.gz' out of the name")
+    if path.suffix.lower() in row.refused:
+        raise InputError(f"{path.suffix} files are not written", str(path), f"Write {row.suffixes[0]} instead")
     if path.suffix.lower() in row.read_only:
         raise InputError(f"{path.suffix} files are read but not written", str(path), f"Write {row.suffixes[0]} instead")
     if isinstance(mesh, SurfaceMesh) and not row.surface:
@@ -207,8 +228,8 @@ def _module(row: Format) -> Any:
 
 def _tet_format(path: str | os.PathLike) -> Format:
     """The row of a format that holds tets, or an `InputError`."""
-    suffix = Path(path).suffix.lower()
-    row = next((row for row in FORMATS if suffix in row.suffixes), None)
+    suffix = _suffix(path)
+    row = _row_of(path)
     if row is None:
         raise InputError(f"the suffix {suffix!r} is not that of a tet mesh", str(path), known_formats(surface=False))
     if not row.tets:

@@ -32,7 +32,7 @@ def read(path: str) -> dict[str, Any]:
     }
 
 
-def _kept(view: memoryview) -> memoryview:
+def _kept(view: Any) -> memoryview:
     """A copy, since assimp's own memory goes with the scene."""
     return memoryview(view.tobytes()).cast(view.format)
 

@@ -35,7 +35,7 @@ def read_in_child(reader: str, path: Path, library: str, missing: MissingExtraEr
     """What a reader finds in a file, and what the library wrote to the standard error meanwhile.
 
     Args:
-        reader: the Python file beside this one with the function ``read``.
+        reader: the Python file with the function ``read``, beside this one.
         path: of the file to read.
         library: its name, for messages.
         missing: raised when the child cannot import it.
@@ -44,7 +44,7 @@ def read_in_child(reader: str, path: Path, library: str, missing: MissingExtraEr
         InputError: from the reader; or one that says that the library crashed, hung or failed.
     """
     here = Path(__file__)
-    command = [sys.executable, "-P", str(here), str(here.with_name(reader)), str(path)]
+    command = [sys.executable, "-P", str(here), str(here.parent / reader), str(path)]
     # The child has to find the same packages, whatever was added to the path since the start.
     paths = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
     with tempfile.TemporaryFile() as said:
@@ -109,7 +109,10 @@ def _unpacked(answer: bytes) -> dict[str, Any]:
         count = int(np.prod(shape, dtype=np.int64))
         return np.frombuffer(answer, np.dtype(kind), count, start + at).reshape(shape)
 
-    return json.loads(answer[2 * WORD : start], object_hook=as_array)
+    found = json.loads(answer[2 * WORD : start], object_hook=as_array)
+    if not isinstance(found, dict):
+        raise ValueError(f"{type(found).__name__} instead of a dictionary")
+    return found
 
 
 def _packed(answer: dict[str, Any]) -> list[bytes]:

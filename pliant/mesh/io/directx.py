@@ -58,6 +58,7 @@ def read(path: Path) -> SurfaceMesh:
 
 def _check_whole(data: bytes, path: Path) -> None:
     """Raise for a file that was cut short or damaged, as far as that shows."""
+    again = "Write or fetch it again"
     if data[8:12] == b"txt ":
         opened = data.count(b"{") - data.count(b"}")
         if opened > 0:

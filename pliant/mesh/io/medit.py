@@ -6,7 +6,10 @@ NETGEN neutral: NETGEN 4 user's guide, "The neutral format".
 
 from __future__ import annotations
 
+import dataclasses
+import gzip
 import re
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +19,7 @@ from pliant.files import replace_file
 from pliant.mesh.io.elements import check_writable, mesh_of
 from pliant.mesh.io.netgen import from_netgen_order
 from pliant.mesh.io.sections import Numbers, Rows, Section, Source, lines_of, read_source
+from pliant.mesh.io.source import plain_name, stem
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 
@@ -49,12 +53,12 @@ def read(path: Path) -> SurfaceMesh | TetMesh:
     """
     path = Path(path)
     _refuse_binary(path)
-    source = read_source(path, WHAT)
+    source = read_source(path, WHAT, "Medit or NETGEN neutral", (".mesh",))
     first = source.text.split(maxsplit=1)[:1]
     if first and first[0].lower() == "meshversionformatted":
-        return _read_medit(source)
+        return dataclasses.replace(_read_medit(source), name=stem(path))
     if first and re.fullmatch(r"\+?\d+", first[0]):
-        return _read_neutral(source)
+        return dataclasses.replace(_read_neutral(source), name=stem(path))
     found = f"begins with {first[0][:40]!r}" if first else "is empty"
     start = len(source.text) - len(source.text.lstrip())
     raise InputError(f"{found}, which neither of the two formats of this suffix does", source.at(start), f"Give {WHAT}")
@@ -62,11 +66,12 @@ def read(path: Path) -> SurfaceMesh | TetMesh:
 
 def _refuse_binary(path: Path) -> None:
     try:
-        with open(path, "rb") as file:
+        with gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb") as file:
             start = file.read(4)
-    except OSError:
+    except (OSError, EOFError, zlib.error):
+        # Said by what reads it next.
         return
-    if start in BINARY_STARTS or path.suffix.lower() == ".meshb":
+    if start in BINARY_STARTS or plain_name(path).lower().endswith(".meshb"):
         raise InputError(
             "this is Medit's binary format (.meshb)",
             str(path),

@@ -16,6 +16,7 @@ from pliant.errors import InputError
 from pliant.files import replace_file
 from pliant.mesh.io.elements import check_writable, mesh_of
 from pliant.mesh.io.sections import Numbers, Section, Source, lines_of, read_source
+from pliant.mesh.io.source import stem
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 
@@ -61,7 +62,7 @@ def read(path: Path) -> SurfaceMesh | TetMesh:
     When most tets have a negative volume, as in every file that NETGEN writes, the last two corners of all are
     swapped. Tets that are inside out after this stay so; `read_tets` turns them.
     """
-    source = read_source(Path(path), WHAT)
+    source = read_source(Path(path), WHAT, "NETGEN", (".vol",))
     sections = source.sections(KEYWORD)
     names = [section.keyword for section in sections]
     if not names or names[0] != "mesh3d" or source.text[: sections[0].keyword_at].strip():
@@ -91,7 +92,7 @@ def read(path: Path) -> SurfaceMesh | TetMesh:
         elif section.keyword not in DECORATION and section.keyword != "points":
             unknown.append(section.keyword)
     notes = ["sections passed over: " + ", ".join(sorted(set(unknown)))] if unknown else []
-    mesh = mesh_of(source.path, points, blocks, notes)
+    mesh = dataclasses.replace(mesh_of(source.path, points, blocks, notes), name=stem(source.path))
     return from_netgen_order(mesh) if isinstance(mesh, TetMesh) else mesh
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from pliant.errors import InputError
-from pliant.mesh.io.table import BLOCK, NUMBER, read_text
+from pliant.mesh.io import source
+from pliant.mesh.io.table import BLOCK, NUMBER
 
 COMMENT = re.compile(r'#[^\n]*|"[^"\n]*"')
 MOST_ROWS = 2**31 - 1
@@ -49,9 +50,26 @@ class Source:
         return [Section(self, match[1], match.start(1), match.end(1), end) for match, end in zip(found, ends)]
 
 
-def read_source(path: Path, what: str) -> Source:
-    """Open a file of sections; ``what`` says what it should hold, for messages."""
-    text = read_text(path, what).replace("\r\n", "\n").replace("\r", "\n")
+def read_source(path: Path, what: str, name: str, suffixes: tuple[str, ...]) -> Source:
+    """Open a file of sections, unpacked when its name ends in ``.gz``.
+
+    Args:
+        path: the file.
+        what: what it should hold, for messages.
+        name: of the format that its suffix promises.
+        suffixes: of that format.
+    """
+    data = source.load(path, what)
+    if path.suffix.lower() == ".gz":
+        source.check_content(path, data, name, suffixes)
+    if found := re.search(rb"[\x00-\x08\x0e-\x1b\x7f]", data):
+        line = data.count(b"\n", 0, found.start()) + 1
+        raise InputError(
+            f"holds the byte 0x{found[0][0]:02x}, so it is not a plain text file",
+            f"{path}, line {line}",
+            f"Give a text file (UTF-8 or ASCII) with {what}",
+        )
+    text = data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
     return Source(path, COMMENT.sub("", text))
 
 

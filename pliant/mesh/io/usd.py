@@ -5,6 +5,7 @@ Lengths are converted to metres and the axis that points up to y, which the note
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from pliant.mesh.tets import TetMesh
 
 MOST_WARNINGS = 3
 """How many different warnings of USD become notes."""
+ADDRESS = re.compile(r" *\(\w+ stage on stage [^\n]*\)| *<0x[0-9a-f]+>")
+"""What a warning tells of the stage in memory, which is another each time."""
 
 
 def library() -> Any:
@@ -71,7 +74,8 @@ def read(path: Path) -> SurfaceMesh | TetMesh:
 
 
 def _warnings(said: str) -> list[str]:
-    """Notes for what USD wrote: ``Warning: in FUNCTION at line N of FILE -- MESSAGE``, in an order that is always so."""
+    """Notes for what USD wrote, ``Warning: in FUNCTION at line N of FILE -- MESSAGE``: sorted, so always the same."""
+    said = ADDRESS.sub("", said)
     found = sorted({" ".join(line.partition(" -- ")[2].split()) for line in said.splitlines() if " -- " in line})
     more = [f"USD warns of {len(found) - MOST_WARNINGS} things more"] if len(found) > MOST_WARNINGS else []
     return [f"USD warns: {text[:200]}" for text in found[:MOST_WARNINGS]] + more

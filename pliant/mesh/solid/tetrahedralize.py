@@ -11,6 +11,7 @@ import numpy as np
 
 from pliant.errors import InputError
 from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.solid.bcc import TooFineError
 from pliant.mesh.solid.checks import Samples, quality_of
 from pliant.mesh.solid.conforming import ConformingError, conform
 from pliant.mesh.solid.distance import OutOfTimeError, Progress, SignedDistance
@@ -224,6 +225,10 @@ class _Work:
             if self.settings.enclose:
                 return filler.enclosed(size, target, self._until(0.6))
             return filler.filled(size, target, self._until(0.6), self.settings.keep_thin)
+        except TooFineError as error:
+            if target is None:
+                raise
+            return self._around_hair(error)
         except OutOfTimeError:
             pass
         try:
@@ -240,6 +245,14 @@ class _Work:
             pass
         lattice, size = self._coarse_cage()
         return Made(lattice.tets(), "voxels", size, 0.0)
+
+    def _around_hair(self, error: TooFineError) -> Made:
+        """A cage of cubes around what is too thin and too long to be filled."""
+        size = self.distance.scale / CAGE_CELLS
+        self.notes.append(
+            f"{error.what}: the surface is too thin for its length; a cage of cubes of {size:.3g} m was made"
+        )
+        return Made(voxelize(self.distance, size, True, self.device).tets(), "voxels", size, 0.0)
 
     def _refuse_sheet(self, volume: float) -> None:
         """Raise when the surface encloses nothing."""

@@ -3,6 +3,7 @@
 import builtins
 import contextlib
 import dataclasses
+import gzip
 import io
 import random
 from pathlib import Path
@@ -12,7 +13,17 @@ import pytest
 
 from pliant.errors import InputError, MissingExtraError
 from pliant.mesh import shapes
-from pliant.mesh.io import medit, netgen, through_meshio
+from pliant.mesh.io import (
+    known_formats,
+    medit,
+    netgen,
+    read_mesh,
+    read_surface,
+    read_tets,
+    through_meshio,
+    write_mesh,
+    write_tets,
+)
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 
@@ -380,8 +391,47 @@ def test_binary_medit_is_refused(tmp_path, meshio):
     meshio.Mesh(ball.vertices, [("tetra", ball.tets)]).write(tmp_path / "duck.meshb")
     (tmp_path / "renamed.mesh").write_bytes((tmp_path / "duck.meshb").read_bytes())
     for name in ("duck.meshb", "renamed.mesh"):
-        with pytest.raises(InputError, match=r"binary format \(\.meshb\).*meshio convert"):
-            medit.read(tmp_path / name)
+        for read in (medit.read, read_mesh, read_tets):
+            with pytest.raises(InputError, match=r"binary format \(\.meshb\).*meshio convert"):
+                read(tmp_path / name)
+    (tmp_path / "packed.mesh.gz").write_bytes(gzip.compress((tmp_path / "duck.meshb").read_bytes()))
+    with pytest.raises(InputError, match=r"packed.mesh.gz: this is .*binary format"):
+        read_mesh(tmp_path / "packed.mesh.gz")
+    with pytest.raises(InputError, match=r"\.meshb files are not written.*\.mesh"):
+        write_mesh(ball, tmp_path / "new.meshb")
+    assert ".meshb" not in known_formats() and not (tmp_path / "new.meshb").exists()
+
+
+@pytest.mark.parametrize("suffix", TEXT_SUFFIXES)
+def test_compressed(tmp_path, suffix):
+    ball = shapes.ball(0.3, 1)
+    write_mesh(ball, tmp_path / f"ball{suffix}")
+    whole = (tmp_path / f"ball{suffix}").read_bytes()
+    packed = tmp_path / f"ball{suffix}.gz"
+    packed.write_bytes(gzip.compress(whole))
+    plain = read_tets(tmp_path / f"ball{suffix}")
+    for again in (read_tets(packed), read_mesh(packed)):
+        assert again.name == plain.name == "ball"
+        assert (again.vertices == plain.vertices).all() and (again.tets == plain.tets).all()
+    assert read_surface(packed).is_closed()
+    line = whole.count(b"\n", 0, whole.index(b"0.")) + 1
+    packed.write_bytes(gzip.compress(whole.replace(b"0.", b"0..", 1)))
+    with pytest.raises(InputError, match=rf"ball{suffix}.gz, line {line}: "):
+        read_mesh(packed)
+    packed.write_bytes(gzip.compress(whole)[:-20])
+    with pytest.raises(InputError, match=r"\.gz: cannot be unpacked as gzip.*cut short"):
+        read_mesh(packed)
+    packed.write_bytes(gzip.compress(b"<!DOCTYPE html>\n<html></html>\n"))
+    with pytest.raises(InputError, match=r"\.gz: .*web page.*Fetch"):
+        read_mesh(packed)
+    with pytest.raises(InputError, match="read but not written"):
+        write_tets(ball, packed)
+
+
+def test_compressed_pairs_are_refused(tmp_path):
+    for read in (read_mesh, read_tets):
+        with pytest.raises(InputError, match=r"a compressed TetGen file is not read.*\.vol\.gz, \.mesh\.gz"):
+            read(tmp_path / "a.node.gz")
 
 
 @pytest.mark.parametrize("suffix", [".msh", ".vtk", ".vtu"])
