@@ -9,6 +9,7 @@ without its splits), and only where the surface is uneven.
 from __future__ import annotations
 
 import dataclasses
+import os
 
 import numpy as np
 
@@ -85,6 +86,7 @@ def even_out(
     for _ in range(MOST_ROUNDS):
         if now.reaches(shortest, thinnest):
             break
+        net.long = float(os.environ.get("LONG","1e9")) * now.edge
         short, thin = shortest * now.edge, thinnest * now.edge
         flips = sum(flip(net, thin) for _ in range(FLIPS))
         moves = sum(move(net, thin) for _ in range(MOVES))
@@ -95,7 +97,6 @@ def even_out(
         now = evenness(net.x, net.triangles)
     if not collapsed + flipped + moved:
         return mesh
-    import os
 
     for _ in range(int(os.environ.get("POL", "0"))):
         g = float(os.environ.get("GOOD", ".6")) * now.edge

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.mesh import arrays
-from pliant.mesh.even_net import GAIN, OWN_TURN, Net, Tables, first_of, ranks, shape
+from pliant.mesh.even_net import GAIN, OWN_TURN, Net, Tables, first_of, ranks
 
 # Cosine of how far a triangle may lean from the mean around it: thin triangles have no normal of their own to go by.
 MEAN_TURN = 0.2
@@ -23,7 +23,7 @@ def collapse(net: Net, short: float, thin: float) -> int:
     tables = Tables(net)
     x, t, ends = net.x, net.triangles, tables.edges.ends.astype(np.int64)
     length = arrays.edge_lengths(x, ends)
-    altitude = net.altitudes()
+    altitude = net.thicknesses()
     # the two shorter edges of each thin triangle
     sides = tables.edges.edge_of.reshape(-1, 3)[altitude < thin]
     longest = np.argmax(length[sides], axis=1) if len(sides) else np.zeros(0, np.int64)
@@ -41,7 +41,7 @@ def collapse(net: Net, short: float, thin: float) -> int:
     corners = t[triangle]
     hits_u, hits_v = corners == u[owner, None], corners == v[owner, None]
     gone = hits_u.any(axis=1) & hits_v.any(axis=1)
-    old, old_altitude = shape(x[corners])
+    old, old_altitude = net.shape(x[corners])
     clear = old_altitude >= 0.5 * thin
     mean = np.zeros((len(picked), 3))
     area = np.linalg.norm(np.cross(x[corners[:, 1]] - x[corners[:, 0]], x[corners[:, 2]] - x[corners[:, 0]]), axis=1)
@@ -58,7 +58,7 @@ def collapse(net: Net, short: float, thin: float) -> int:
         error = dent[option].copy()
         np.maximum.at(error, owner, away)
         error += np.maximum(net.error[u], net.error[v])
-        new, new_altitude = shape(np.where((hits_u | hits_v)[:, :, None], place[owner, None], x[corners]))
+        new, new_altitude = net.shape(np.where((hits_u | hits_v)[:, :, None], place[owner, None], x[corners]))
         own = np.einsum("ij,ij->i", new, old)
         wrong = (clear & (own < OWN_TURN)) | (np.einsum("ij,ij->i", new, mean[owner]) < MEAN_TURN)
         least = np.full(len(picked), np.inf)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.mesh.even_net import GAIN, OWN_TURN, Net, Tables, first_of, ranks, shape
+from pliant.mesh.even_net import GAIN, OWN_TURN, Net, Tables, first_of, ranks
 
 
 def flip(net: Net, thin: float) -> int:
@@ -16,16 +16,16 @@ def flip(net: Net, thin: float) -> int:
     x, t, table = net.x, net.triangles, tables.edges
     pairs = table.manifold_pairs()
     pairs = pairs[table.forward[pairs[:, 0]] != table.forward[pairs[:, 1]]]
-    altitude = net.altitudes()
+    altitude = net.thicknesses()
     was = altitude[pairs // 3].min(axis=1)
     pairs, was = pairs[was < thin], was[was < thin]
     triangle, corner = pairs // 3, pairs % 3
     # the edge runs from a to b in the first triangle; c and d are the far corners
     a, b, c = (t[triangle[:, 0], (corner[:, 0] + i) % 3] for i in range(3))
     d = t[triangle[:, 1], (corner[:, 1] + 2) % 3]
-    old = [shape(x[t[triangle[:, i]]])[0] for i in range(2)]
+    old = [net.shape(x[t[triangle[:, i]]])[0] for i in range(2)]
     halves = [np.stack([a, d, c], axis=1), np.stack([d, b, c], axis=1)]
-    new = [shape(x[half]) for half in halves]
+    new = [net.shape(x[half]) for half in halves]
     now = np.minimum(new[0][1], new[1][1])
     # how far the surface moves: half the distance of the two diagonals' lines
     across = np.cross(x[b] - x[a], x[d] - x[c])
@@ -62,7 +62,7 @@ def move(net: Net, thin: float) -> int:
     neighbours, along the surface, where the thinnest triangle around them gains. Returns how many were moved."""
     tables = Tables(net)
     x, t = net.x, net.triangles
-    altitude = net.altitudes()
+    altitude = net.thicknesses()
     near = np.zeros(len(x), bool)
     near[t[altitude < thin].ravel()] = True
     vertex = np.flatnonzero(near & ~tables.rim & ~net.fixed)
@@ -71,7 +71,7 @@ def move(net: Net, thin: float) -> int:
     owner, triangle = tables.around(vertex)
     corners = t[triangle]
     hit = corners == vertex[owner, None]
-    old, thickness = shape(x[corners])
+    old, thickness = net.shape(x[corners])
     clear = thickness >= 0.5 * thin
     was = np.full(len(vertex), np.inf)
     np.minimum.at(was, owner, thickness)
@@ -86,7 +86,7 @@ def move(net: Net, thin: float) -> int:
     best, place, moved = GAIN * was, x[vertex].copy(), np.zeros(len(vertex))
     for part in (1.0, 0.5, 0.25):
         to = x[vertex] + part * step
-        new, now = shape(np.where(hit[:, :, None], to[owner, None], x[corners]))
+        new, now = net.shape(np.where(hit[:, :, None], to[owner, None], x[corners]))
         away = np.abs(np.einsum("ij,ij->i", to[owner] - x[corners[:, 0]], old)) * clear
         error = net.error[vertex].copy()
         np.maximum.at(error, owner, net.error[vertex][owner] + away)

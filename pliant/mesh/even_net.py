@@ -32,19 +32,29 @@ class Net:
     fixed: np.ndarray
     error: np.ndarray
     tolerance: float
+    long: float = np.inf
 
-    def altitudes(self) -> np.ndarray:
-        """Smallest altitude of each triangle (k,) [m]."""
-        return shape(self.x[self.triangles])[1]
+    def shape(self, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Unit normals (m, 3), zero if flat, and thicknesses (m,) [m] of triangles (m, 3, 3) [m]."""
+        return shape(corners, self.long)
+
+    def thicknesses(self) -> np.ndarray:
+        """Thickness of each triangle (k,) [m]."""
+        return self.shape(self.x[self.triangles])[1]
 
 
-def shape(corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Unit normals (m, 3), zero if flat, and smallest altitudes (m,) [m] of triangles (m, 3, 3) [m]."""
+def shape(corners: np.ndarray, long: float = np.inf) -> tuple[np.ndarray, np.ndarray]:
+    """Unit normals (m, 3), zero if flat, and thicknesses (m,) [m] of triangles (m, 3, 3) [m].
+
+    The thickness is the smallest altitude; where the longest edge is above `long` [m], it is that much less.
+    """
     side = np.roll(corners, -1, axis=1) - corners
     normal = np.cross(side[:, 0], -side[:, 2])
     doubled = np.linalg.norm(normal, axis=1)
     longest = np.sqrt((side**2).sum(axis=2).max(axis=1, initial=0.0))
     altitude = np.divide(doubled, longest, out=np.zeros(len(corners)), where=longest > 0.0)
+    if np.isfinite(long):
+        altitude *= long / np.maximum(longest, long)
     return np.divide(normal, doubled[:, None], out=np.zeros_like(normal), where=doubled[:, None] > 0.0), altitude
 
 
