@@ -1,12 +1,13 @@
 """Broken and hard meshes as files: each with what the whole way from file to body should make of it.
 
 The files are written here and not with Pliant's writers, so that they can be broken in any way. Everything is made by
-formula or from a seed: the same bytes every time.
+formula or from a seed: the same bytes every time. ``python tests/broken_meshes.py DIR`` writes them all.
 """
 
 import dataclasses
 import math
 import struct
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -654,3 +655,13 @@ def web_page():
 @case("refused", "a Git LFS pointer in place of the file", ".stl")
 def lfs_pointer():
     return "version https://git-lfs.github.com/spec/v1\noid sha256:" + "4d7a" * 16 + "\nsize 12345678\n"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python tests/broken_meshes.py DIR")
+    target = Path(sys.argv[1])
+    target.mkdir(parents=True, exist_ok=True)
+    for each in CASES:
+        each.write(target)
+    print(f"{len(CASES)} files in {target}")

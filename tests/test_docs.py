@@ -29,7 +29,8 @@ README_LINES = 15
 
 
 def table_of(name):
-    """What a marker asks for: ``presets``, ``keys:`` and a table of scene files, or a settings class by its full name.
+    """What a marker asks for: ``presets``, ``formats``, ``keys:`` and a table of scene files, or a settings class by
+    its full name.
 
     ``!a,b`` after the name of a class leaves settings out.
     """
@@ -38,6 +39,8 @@ def table_of(name):
         return keys_table(rest)
     if kind == "presets":
         return presets_table()
+    if kind == "formats":
+        return formats_table()
     name, _, left_out = name.partition("!")
     module, _, cls = name.rpartition(".")
     rows = settings_table(getattr(importlib.import_module(module), cls)).splitlines()
@@ -77,6 +80,19 @@ def presets_table():
     rows = [f"| preset | {' | '.join(heads)} |", "|---" * (len(names) + 1) + "|"]
     for preset, material in PRESETS.items():
         rows.append(f"| `{preset}` | {' | '.join(f'{getattr(material, name):g}' for name in names)} |")
+    return "\n".join(rows)
+
+
+def formats_table():
+    """Every mesh format, from the table that reading and writing use."""
+    from pliant.mesh.io import FORMATS
+
+    rows = ["| format | suffixes | holds | `.gz` read | extra |", "|---|---|---|---|---|"]
+    for row in FORMATS:
+        names = [f"`{name}`" + " (read only)" * (name in row.read_only) for name in row.suffixes]
+        holds = " or ".join(["a surface"] * row.surface + ["tets"] * row.tets) + ", in two files" * row.pair
+        extra = f"`{row.extra}`" if row.extra else ""
+        rows.append(f"| {row.name} | {', '.join(names)} | {holds} | {'yes' if row.packed else ''} | {extra} |")
     return "\n".join(rows)
 
 

@@ -18,13 +18,14 @@ BENCHES = {
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run one bench: args has name, sources, device, json and quick."""
+    """Run one bench: args has name, sources, device, json, markdown and quick."""
     from pliant.bench.report import Report, device_name
 
     if args.name not in BENCHES:
         raise InputError(f"no bench {args.name!r}", "bench", f"Use one of: {', '.join(BENCHES)}")
-    if args.sources and args.name != "meshes":
-        raise InputError(f"{args.sources[0]!r} has no meaning for bench {args.name!r}", "bench", "Leave it out")
+    for given in (*args.sources, *([args.markdown] if args.markdown else [])):
+        if args.name != "meshes":
+            raise InputError(f"{str(given)!r} has no meaning for bench {args.name!r}", "bench", "Leave it out")
     device = pick_device(args.device)
     report = Report(args.name)
     print(f"pliant bench {args.name}: {BENCHES[args.name]}, on {device_name(device)}", flush=True)
@@ -32,8 +33,8 @@ def main(args: argparse.Namespace) -> int:
     # the source's tables are wanted on both kinds of device
     both = args.name == "sources" and args.device == "auto" and device != "cpu"
     for each in ("cpu", device) if both else (device,):
-        if args.sources:
-            bench.run(report, each, args.quick, args.sources)
+        if args.name == "meshes":
+            bench.run(report, each, args.quick, args.sources, args.markdown)
         else:
             bench.run(report, each, args.quick)
     if args.json:

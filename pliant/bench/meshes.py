@@ -12,6 +12,7 @@ import numpy as np
 
 from pliant.bench.report import Report
 from pliant.errors import BlowUpError, InputError, MissingExtraError
+from pliant.files import replace_file
 from pliant.materials import PRESETS
 from pliant.mesh.assets import asset_names
 from pliant.mesh.io import FORMATS
@@ -59,7 +60,7 @@ def try_mesh(
     try:
         body = prepare(source, settings or PrepareSettings(size=SIZE), use_cache=False)
     except (InputError, MissingExtraError) as error:
-        return Outcome(name, "refused", str(error), prepare_s=time.perf_counter() - begin)
+        return Outcome(name, "refused", _reason(error, source), prepare_s=time.perf_counter() - begin)
     outcome = Outcome(name, "sheet" if body.kind == "surface" else "body", body.facts.get("method", body.kind))
     outcome.prepare_s = time.perf_counter() - begin
     outcome.counts = body.facts.get("counts", {})
@@ -67,11 +68,16 @@ def try_mesh(
     try:
         outcome.substeps = drop(body, device, frames)
     except InputError as error:
-        outcome.result, outcome.detail = "refused", str(error)
+        outcome.result, outcome.detail = "refused", _reason(error, source)
     except BlowUpError as error:
         outcome.result, outcome.detail = "blew up", str(error)
     outcome.frames_s = time.perf_counter() - begin
     return outcome
+
+
+def _reason(error: Exception, source: str | Path) -> str:
+    """The error without the folder of the mesh."""
+    return str(error).replace(f"{Path(source).parent}/", "")
 
 
 def drop(body: PreparedBody, device: str, frames: int) -> int:
@@ -113,10 +119,18 @@ def _suffix(path: Path) -> str:
     return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
-def run(report: Report, device: str, quick: bool = False, sources: Sequence[str | Path] = ()) -> None:
+def run(
+    report: Report,
+    device: str,
+    quick: bool = False,
+    sources: Sequence[str | Path] = (),
+    markdown_path: Path | None = None,
+) -> None:
     names = find_meshes(sources) if sources else asset_names()
+    outcomes = []
     for name in names[:2] if quick else names:
         outcome = try_mesh(name, device, 10 if quick else FRAMES)
+        outcomes.append(outcome)
         told = {key: value for key, value in outcome.counts.items() if not key.startswith("skin")}
         skin = outcome.counts.get("skin_triangles")
         report.add(
@@ -132,13 +146,21 @@ def run(report: Report, device: str, quick: bool = False, sources: Sequence[str 
             substeps=outcome.substeps,
         )
 
+    if markdown_path is not None:
+        with replace_file(markdown_path) as file:
+            file.write((markdown(outcomes) + "\n").encode())
+
 
 def markdown(outcomes: Sequence[Outcome]) -> str:
     """The outcomes as a table for the docs."""
-    rows = ["| mesh | becomes | made by or reason | size | prepare [s] | 120 frames [s] |", "|---|---|---|---|---|---|"]
+    rows = [
+        "| mesh | becomes | made by, or reason | elements | seen triangles | substeps | prepare [s] | 120 frames [s] |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     for o in outcomes:
-        size = ", ".join(f"{v:,} {k.replace('_', ' ')}" for k, v in o.counts.items() if "skin_vert" not in k)
-        frames = f"{o.frames_s:.1f}" if o.frames_s else ""
-        detail = o.detail.replace("|", "\\|")
-        rows.append(f"| {o.name} | {o.result} | {detail} | {size} | {o.prepare_s:.1f} | {frames} |")
+        size = ", ".join(f"{v:,} {k}" for k, v in o.counts.items() if not k.startswith("skin"))
+        seen = f"{o.counts['skin_triangles']:,}" if "skin_triangles" in o.counts else ""
+        frames = f"{o.frames_s:.1f}" if o.substeps else ""
+        cells = [o.name, o.result, o.detail, size, seen, f"{o.substeps or ''}", f"{o.prepare_s:.1f}", frames]
+        rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(rows)

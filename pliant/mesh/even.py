@@ -9,20 +9,29 @@ without its splits), and only where the surface is uneven.
 from __future__ import annotations
 
 import dataclasses
-import os
+from collections.abc import Callable
 
 import numpy as np
 
 from pliant.mesh import arrays
-from pliant.mesh.even_collapse import collapse
+from pliant.mesh.even_collapse import collapse, drop_ears
 from pliant.mesh.even_flip import flip, move
-from pliant.mesh.even_net import Net, fixed_vertices, shape
+from pliant.mesh.even_net import Net, corner_vertices, fixed_vertices, shape
 from pliant.mesh.surface import SurfaceMesh
 from pliant.vectors import as_positive
 
 SHORTEST, THINNEST, TOLERANCE = 0.3, 0.2, 0.1
-# Rounds after which it is given up, and rounds of flips and moves in each.
-MOST_ROUNDS, FLIPS, MOVES = 80, 3, 2
+# An uneven surface is worked on until its triangles are this much thicker than the thinnest that is let pass.
+MARGIN = 2.0
+# Triangles with edges longer than this many median edges count as thinner than they are: their areas are stiffer.
+LONG = 1.2
+MOST_ROUNDS, FLIPS, MOVES = 30, 3, 2
+# Rounds of flips and moves at the end, and how thick triangles are then wanted, in median edges.
+LAST_ROUNDS, WANTED = 8, 0.6
+# The rounds end when nothing is collapsed and fewer than this part of the triangles gain by flips and moves.
+FEW = 1e-3
+# Where it is uneven then, the surface may move this many times as far: a jagged outline has its teeth cut.
+LOOSER = 3.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,9 +68,11 @@ def even_out(
 
     Args:
         mesh: without triangles that name a vertex twice; what is no surface (edges of three triangles) stays as it is.
-        shortest: edges shorter than this times the median edge are collapsed.
-        thinnest: triangles whose smallest altitude is below this times the median edge are flipped, collapsed or moved.
-        tolerance: how far the surface and its outline may move, as a part of the median edge.
+        shortest: the surface is uneven if an edge is below this times the median edge; such edges are collapsed.
+        thinnest: the surface is uneven too if an altitude of a triangle is below this times the median edge; it is
+            then worked on until they are twice that, where the shape allows it.
+        tolerance: how far the surface and its outline may move, as a part of the median edge; three times as far if
+            it would be uneven else, and thin triangles that stick out of the outline are dropped then.
     """
     shortest = as_positive(shortest, "even_out(shortest)", "1")
     thinnest = as_positive(thinnest, "even_out(thinnest)", "1")
@@ -72,6 +83,8 @@ def even_out(
     if not len(mesh.triangles):
         return mesh
     before = now = evenness(mesh.vertices, mesh.triangles)
+    if before.reaches(shortest, thinnest):
+        return mesh
     triangles = mesh.triangles.astype(np.int64)
     count = len(mesh.vertices)
     net = Net(
@@ -79,37 +92,53 @@ def even_out(
         triangles,
         np.arange(len(triangles)),
         fixed_vertices(triangles, count),
+        corner_vertices(mesh.vertices, triangles),
         np.zeros(count),
         tolerance * before.edge,
     )
-    collapsed = flipped = moved = 0
-    for _ in range(MOST_ROUNDS):
+    collapsed = flipped = moved = dropped = 0
+    for times in (1.0, LOOSER):
+        net.tolerance = times * tolerance * before.edge
+        if times > 1.0:
+            dropped = drop_ears(net, thinnest * now.edge)
+        for _ in range(MOST_ROUNDS):
+            net.long = LONG * now.edge
+            thin = MARGIN * thinnest * now.edge
+            flips = _repeated(flip, net, thin, FLIPS)
+            moves = _repeated(move, net, thin, MOVES)
+            collapses = collapse(net, shortest * now.edge, thin)
+            collapsed, flipped, moved = collapsed + collapses, flipped + flips, moved + moves
+            now = evenness(net.x, net.triangles)
+            if not collapses and flips + moves <= FEW * len(net.triangles):
+                break
         if now.reaches(shortest, thinnest):
             break
-        net.long = float(os.environ.get("LONG","1e9")) * now.edge
-        short, thin = shortest * now.edge, thinnest * now.edge
-        flips = sum(flip(net, thin) for _ in range(FLIPS))
-        moves = sum(move(net, thin) for _ in range(MOVES))
-        collapses = collapse(net, short, thin)
-        if not flips + moves + collapses:
-            break
-        collapsed, flipped, moved = collapsed + collapses, flipped + flips, moved + moves
-        now = evenness(net.x, net.triangles)
-    if not collapsed + flipped + moved:
+    if not collapsed + flipped + moved + dropped:
         return mesh
-
-    for _ in range(int(os.environ.get("POL", "0"))):
-        g = float(os.environ.get("GOOD", ".6")) * now.edge
-        flipped += flip(net, g)
-        moved += move(net, g)
+    for _ in range(LAST_ROUNDS):
+        flipped += flip(net, WANTED * now.edge)
+        moved += move(net, WANTED * now.edge)
     now = evenness(net.x, net.triangles)
     note = (
         f"The surface was made even: {collapsed} edges were collapsed, {flipped} flipped and {moved} vertices moved; "
         f"the shortest edge is {now.shortest:.3g} m instead of {before.shortest:.3g} m, the smallest altitude of a "
         f"triangle {now.thinnest:.3g} m instead of {before.thinnest:.3g} m"
     )
+    if dropped:
+        note += f". {dropped} thin triangles that stuck out of the outline were dropped"
     even = mesh.of_triangles(net.row)
     look = even.look and dataclasses.replace(even.look, uv=None)
     used = arrays.used_vertices(net.triangles, count)
     vertices, triangles = arrays.without_unused(net.x, net.triangles)
     return SurfaceMesh(vertices, triangles, mesh.name, (*mesh.notes, note), look and look.of_vertices(used))
+
+
+def _repeated(step: Callable[[Net, float], int], net: Net, thin: float, times: int) -> int:
+    """How much was done by a step repeated until it finds nothing more to do."""
+    total = 0
+    for _ in range(times):
+        done = step(net, thin)
+        total += done
+        if not done:
+            break
+    return total

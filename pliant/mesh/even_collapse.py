@@ -1,4 +1,4 @@
-"""Edges of a triangle net collapsed, an independent set in a round, as a whole in NumPy.
+"""Edges of a triangle net collapsed, an independent set in a round, and triangles that stick out dropped.
 
 An edge is collapsed where the net stays a surface (link condition: Dey, Edelsbrunner, Guha, Nekhayev 1999), no triangle
 turns over, and neither the surface nor its outline moves by more than the net's tolerance in all.
@@ -10,6 +10,7 @@ import numpy as np
 
 from pliant.mesh import arrays
 from pliant.mesh.even_net import GAIN, OWN_TURN, Net, Tables, first_of, ranks
+from pliant.mesh.repair import topology
 
 # Cosine of how far a triangle may lean from the mean around it: thin triangles have no normal of their own to go by.
 MEAN_TURN = 0.2
@@ -73,6 +74,8 @@ def collapse(net: Net, short: float, thin: float) -> int:
     keep, drop = v[done], u[done]
     net.x = x.copy()
     net.x[keep] = places[choice[done], done]
+    net.corner = net.corner.copy()
+    net.corner[keep] |= net.corner[drop]
     net.error = net.error.copy()
     net.error[keep] = moved[done]
     to = np.arange(len(x))
@@ -115,6 +118,9 @@ def _places(
     x, rim = net.x, tables.rim
     places = np.stack([x[v], x[u], 0.5 * (x[u] + x[v])])
     allowed = np.stack([~rim[u] | free, ~rim[v] | free, ~rim[u] & ~rim[v]])
+    # a corner gives way to another corner only
+    allowed[0] &= net.corner[v] | ~net.corner[u]
+    allowed[1] &= net.corner[u] | ~net.corner[v]
     dent = np.zeros((3, len(u)))
     for option, (kept, lost) in enumerate(((v, u), (u, v))):
         beyond = np.where(tables.after[lost] == kept, tables.before[lost], tables.after[lost])
@@ -128,3 +134,16 @@ def _to_segment(p: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     square = (along**2).sum(axis=1)
     part = np.divide(((p - a) * along).sum(axis=1), square, out=np.zeros(len(p)), where=square > 0.0)
     return np.linalg.norm(p - a - np.clip(part, 0.0, 1.0)[:, None] * along, axis=1)
+
+
+def drop_ears(net: Net, thin: float) -> int:
+    """Drop triangles thinner than `thin` [m] that hang on the others by one edge only; how many were dropped."""
+    table = topology.edge_table(net.triangles)
+    free = (table.count[table.edge_of] == 1).reshape(-1, 3)
+    ear = (free.sum(axis=1) == 2) & ~net.fixed[net.triangles].any(axis=1)
+    pairs = table.manifold_pairs() // 3
+    # two ears on one edge are a part of their own
+    ear[pairs[ear[pairs].all(axis=1)].ravel()] = False
+    left = ~(ear & (net.thicknesses() < thin))
+    net.triangles, net.row = net.triangles[left], net.row[left]
+    return int((~left).sum())

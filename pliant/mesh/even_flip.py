@@ -34,7 +34,7 @@ def flip(net: Net, thin: float) -> int:
     gap = 0.5 * np.divide(gap, length, out=np.full(len(gap), np.inf), where=length > 0.0)
     error = net.error[np.stack([a, b, c, d])].max(axis=0) + gap
     good = (now >= GAIN * was) & (now > 0.0) & (error <= net.tolerance) & ~tables.joined(c, d)
-    good &= ~net.fixed[np.stack([a, b, c, d])].all(axis=0)
+    good &= ~net.fixed[np.stack([a, b, c, d])].any(axis=0)
     # against the thicker of the old two: a thin triangle has no normal to go by
     thicker = np.argmax(altitude[triangle], axis=1)
     normal = np.where(thicker[:, None] == 0, old[0], old[1])

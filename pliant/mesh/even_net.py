@@ -12,6 +12,8 @@ from pliant.mesh.repair import topology
 GAIN = 1.02
 # Cosine of how far a triangle may turn in a step; further counts as turned over.
 OWN_TURN = 0.5
+# Cosine of how far the outline turns at a corner: 30 degrees.
+CORNER = 0.866
 
 
 @dataclasses.dataclass
@@ -22,14 +24,17 @@ class Net:
         x: vertices (n, 3) [m]; those of no triangle are gone.
         triangles: (k, 3) int64. row: the original triangle of each (k,).
         fixed: vertices that stay as they are (n,) bool.
+        corner: corners of the outline (n,) bool.
         error: bound of how far the surface has moved at each vertex (n,) [m].
         tolerance: how far it may move [m].
+        long: see `shape` [m].
     """
 
     x: np.ndarray
     triangles: np.ndarray
     row: np.ndarray
     fixed: np.ndarray
+    corner: np.ndarray
     error: np.ndarray
     tolerance: float
     long: float = np.inf
@@ -70,6 +75,26 @@ def fixed_vertices(triangles: np.ndarray, count: int) -> np.ndarray:
     return fixed | (np.bincount(corner, minlength=count) > 1)
 
 
+def corner_vertices(x: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """Corners of the outline (n,) bool: where it turns by more than `CORNER`."""
+    corner = np.zeros(len(x), bool)
+    after, before = _outline(topology.edge_table(triangles), triangles, len(x))
+    rim = np.flatnonzero((after >= 0) & (before >= 0))
+    come, go = x[rim] - x[before[rim]], x[after[rim]] - x[rim]
+    straight = np.einsum("ij,ij->i", come, go)
+    corner[rim] = straight < CORNER * np.linalg.norm(come, axis=1) * np.linalg.norm(go, axis=1)
+    return corner
+
+
+def _outline(table: topology.EdgeTable, triangles: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The vertex after and before each on the outline (count,) int64, -1 for those inside."""
+    free = table.free_sides()
+    start, end = triangles.ravel()[free], np.roll(triangles, -1, axis=1).ravel()[free]
+    after, before = np.full(count, -1, np.int64), np.full(count, -1, np.int64)
+    after[start], before[end] = end, start
+    return after, before
+
+
 class Tables:
     """Who is beside whom in a net, for one round."""
 
@@ -86,12 +111,8 @@ class Tables:
         order = np.argsort(corner, kind="stable")
         self.fan = order // 3
         self.fan_from = np.searchsorted(corner[order], np.arange(n + 1))
-        free = table.free_sides()
-        start, end = corner[free], np.roll(t, -1, axis=1).ravel()[free]
-        self.after, self.before = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
-        self.after[start], self.before[end] = end, start
-        self.rim = self.after >= 0
-        self.rim[end] = True
+        self.after, self.before = _outline(table, t, n)
+        self.rim = (self.after >= 0) | (self.before >= 0)
 
     def joined(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Whether an edge joins vertices a and b (m,)."""

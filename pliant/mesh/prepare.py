@@ -16,12 +16,14 @@ from pliant.errors import InputError
 from pliant.mesh import cache
 from pliant.mesh.assets import asset_names, asset_path
 from pliant.mesh.embed import embed
+from pliant.mesh.even import even_out
 from pliant.mesh.io import read_mesh
 from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.prepare_settings import PrepareSettings
 from pliant.mesh.prepared import SUFFIX, PreparedBody, read_body, write_body
 from pliant.mesh.repair.diagnose import diagnose
 from pliant.mesh.repair.repair import classify, repair
+from pliant.mesh.repair.settings import RepairSettings
 from pliant.mesh.solid.tetrahedralize import SolidSettings, tetrahedralize
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
@@ -34,7 +36,7 @@ KEPT_AS: dict[type, str] = {TetMesh: "tets", VoxelLattice: "lattice"}
 # Smallest angle between two faces of a tet that is simulated as it comes [degrees].
 SOUND_ANGLE = 1.0
 # Raised when preparing makes something else of the same mesh, so that what was kept is not used any more.
-RECIPE = 1
+RECIPE = 2
 
 
 def prepare(
@@ -229,7 +231,8 @@ def _repaired(surface: SurfaceMesh, settings: PrepareSettings, notes: list[str],
         notes += [f"Not repaired: {problem}" for problem in found.problems()]
         surface.check()
         return surface
-    result = repair(surface)
+    # the openings of what is simulated as it is belong to it: a shirt keeps its neck
+    result = repair(surface, RepairSettings(fill_holes=settings.solid != "surface"))
     if result.after.kind == "nothing":
         raise InputError(
             "; ".join(result.before.problems()) or "there are no triangles to use",
@@ -262,8 +265,9 @@ def _solid(
             notes.append("The surface encloses no space: its triangles are simulated as a sheet")
     facts["method"] = method
     if method == "surface":
-        notes += surface.check()
-        return surface
+        even = even_out(surface)
+        notes += [note for note in (*even.notes, *even.check()) if note not in notes]
+        return even
     solid = tetrahedralize(
         surface,
         SolidSettings(
