@@ -6,10 +6,14 @@ mesh is told by `pliant.diagnose`, and mended by `pliant.repair`; `Scene.add` ca
 """
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 
 import pliant
+from pliant.render.camera import Camera
+from pliant.render.film import contact_sheet
+from pliant.render.raycast import Renderer
 
 # Damping counts with the square of the fineness: with a fifth of the preset's a small body needs fewer steps.
 RUBBER = dataclasses.replace(pliant.PRESETS["soft_rubber"], damping=3e-4)
@@ -66,11 +70,20 @@ def main() -> None:
     print("\n".join(["Diagnosis:", *pliant.diagnose(broken).lines(), "Repair:", *pliant.repair(broken).lines()]))
     sim = build().build()
     print("\n".join(["Bodies:", *sim.notes]))
-    for _ in range(12):
-        sim.frame(5)
-        told = [f"{name} {np.ptp(sim.surface_positions(name)[:, 1]):.3f} m" for name in ("bunny", "mended")]
-        volume = sim.diagnostics().volume_ratio
-        print(f"{sim.time:.2f} s: heights of {', '.join(told)}; volume {volume:.3f} of that at rest")
+    size, names = (480, 320), ("bunny", "mended")
+    renderer = Renderer(*size, sim.device)
+    renderer.set_geometry(sim.surface(), sim.surface_colors(), len(sim.surface_positions()))
+    camera = Camera.framing((-0.35, 0.0, -0.12), (0.35, 0.3, 0.12), size[0] / size[1])
+    pictures, labels = [], []
+    for _ in range(8):
+        labels.append(f"{sim.time:.2f} s: volume {sim.diagnostics().volume_ratio:.3f} of that at rest")
+        pictures.append(renderer.draw(sim.surface_positions(), camera))
+        told = [f"{name} {np.ptp(sim.surface_positions(name)[:, 1]):.3f} m" for name in names]
+        print(f"{labels[-1]}; heights of {', '.join(told)}")
+        sim.frame(3)
+    path = Path("out") / "example_14" / "bunnies.png"
+    contact_sheet(pictures, path, columns=4, labels=labels)
+    print(path)
 
 
 if __name__ == "__main__":

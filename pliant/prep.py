@@ -14,7 +14,7 @@ from pliant.errors import InputError
 from pliant.files import make_parent, replace_file
 from pliant.launch import pick_device
 from pliant.mesh import cache
-from pliant.mesh.io import FORMATS, write_mesh
+from pliant.mesh.io import FORMATS, format_of, write_mesh
 from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.prepare import load_mesh, placed_surface, prepare
 from pliant.mesh.prepare_settings import PrepareSettings
@@ -24,6 +24,13 @@ from pliant.mesh.repair.diagnose import Diagnosis, diagnose
 Say = Callable[[str], None]
 
 NOT_CLEAN = 1
+MADE_BY = {
+    "stuffing": "made by stuffing",
+    "voxels": "cut from cubes",
+    "lattice": "of a lattice",
+    "conforming": "made by pytetwild",
+    "surface": "of the surface itself",
+}
 STAGE_PERIOD = 2.0
 """Seconds between two lines of progress where the output is not a terminal."""
 
@@ -54,9 +61,7 @@ class PrepOptions:
 def clear_cache() -> str:
     """Remove what was kept from earlier work; says how much."""
     place = cache.folder()
-    return (
-        f"{cache.clear()} prepared bodies were removed from {place}" if place else "Nothing is kept: the cache is off"
-    )
+    return f"Prepared bodies removed from {place}: {cache.clear()}" if place else "Nothing is kept: the cache is off"
 
 
 def diagnose_mesh(source: str, settings: PrepareSettings, json_path: Path | None, say: Say) -> int:
@@ -72,7 +77,7 @@ def diagnose_mesh(source: str, settings: PrepareSettings, json_path: Path | None
 def prepare_mesh(source: str, settings: PrepareSettings, options: PrepOptions, say: Say) -> PreparedBody:
     """Make a body of a mesh, write it and what was asked for besides, and say what was found and done."""
     out = options.out or Path(f"{_stem(source)}{SUFFIX}")
-    _check_outputs(out, options)
+    _check_outputs(source, out, options)
     device = pick_device(options.device)
     begin = time.perf_counter()
     stages = _Stages(options.quiet)
@@ -88,7 +93,7 @@ def prepare_mesh(source: str, settings: PrepareSettings, options: PrepOptions, s
     else:
         solid = body.solid.tets() if isinstance(body.solid, VoxelLattice) else body.solid
         write_mesh(solid, out)
-    say(f"{'Body' if out.suffix.lower() == SUFFIX else 'Solid'} written to {out} after {seconds:.1f} s")
+    say(f"{_what_is_written(body, out)} written to {out} after {seconds:.1f} s")
     if options.json is not None:
         _write_json(options.json, {"mesh": source, "notes": list(body.notes), **body.facts})
         say(f"Facts written to {options.json}")
@@ -104,17 +109,22 @@ def prepare_mesh(source: str, settings: PrepareSettings, options: PrepOptions, s
 def body_lines(body: PreparedBody) -> list[str]:
     """What was found and done, for people."""
     facts = body.facts
-    lines = []
+    lines, said = [], set()
     if "before" in facts:
-        lines += ["Found:", *(f"  {line}" for line in Diagnosis.from_dict(facts["before"]).lines())]
-        actions = facts.get("actions", [])
-        lines += ["Repaired:", *(f"  {action}" for action in actions or ["nothing: there was no need"])]
-        if facts.get("left"):
-            lines += ["Left as it is:", *(f"  {text}" for text in facts["left"])]
-    counts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in facts.get("counts", {}).items())
-    lines += [
-        f"Body ({facts.get('method', body.kind)}): {counts}" + (" (from the cache)" if facts.get("cached") else "")
-    ]
+        found = Diagnosis.from_dict(facts["before"])
+        lines += ["Found:", *(f"  {line}" for line in found.lines())]
+        actions, left = facts.get("actions", []), facts.get("left", [])
+        if facts.get("settings", {}).get("repair", True):
+            lines += ["Repaired:", *(f"  {action}" for action in actions or ["nothing: there was no need"])]
+        if left:
+            lines += ["Left as it is:", *(f"  {text.removeprefix('left as it is: ')}" for text in left)]
+        said = {*(f"Repaired: {action}" for action in actions), *left, found.unit_warning}
+    counts = [(name, count) for name, count in facts.get("counts", {}).items()]
+    solid = ", ".join(f"{count:,} {name}" for name, count in counts if not name.startswith("skin_"))
+    skin = " and ".join(f"{count:,} {name.removeprefix('skin_')}" for name, count in counts if name.startswith("skin_"))
+    lines.append(f"Body: {solid}, {MADE_BY.get(facts.get('method', ''), 'as in the file')}")
+    if facts.get("cached"):
+        lines[-1] += " (kept from an earlier time)"
     quality = facts.get("quality") or {}
     if "dihedral_min_degrees" in quality:
         lines.append(
@@ -122,9 +132,18 @@ def body_lines(body: PreparedBody) -> list[str]:
             f"degrees, {quality.get('slivers', 0)} slivers, edges {quality['edge_min']:.3g} to "
             f"{quality['edge_max']:.3g} m, volume {quality['volume']:.4g} m^3"
         )
-    said = set(facts.get("actions", [])) | set(facts.get("left", []))
-    others = [note for note in body.notes if note.removeprefix("Repaired: ") not in said]
+    if skin:
+        lines.append(f"  it carries the surface that is seen: {skin}")
+    others = [note for note in body.notes if note not in said]
     return lines + (["Notes:", *(f"  {note}" for note in others)] if others else [])
+
+
+def _what_is_written(body: PreparedBody, out: Path) -> str:
+    if out.suffix.lower() == SUFFIX:
+        return "Body"
+    if body.kind == "surface":
+        return "Sheet"
+    return "Solid" if format_of(out).tets else f"The solid's surface ({out.suffix} holds no tets)"
 
 
 def _stem(source: str) -> str:
@@ -137,13 +156,17 @@ def _lasting(facts: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in facts.items() if key not in ("seconds", "cached")}
 
 
-def _check_outputs(out: Path, options: PrepOptions) -> None:
+def _check_outputs(source: str, out: Path, options: PrepOptions) -> None:
     """Refuse names that cannot be written before the work begins."""
-    known = {suffix for form in FORMATS for suffix in form.suffixes} | {SUFFIX}
+    known = {suffix for form in FORMATS for suffix in form.suffixes if suffix not in form.read_only} | {SUFFIX}
     if out.suffix.lower() not in known:
         raise InputError(f"no body has the suffix {out.suffix!r}", "--out", f"Use one of: {', '.join(sorted(known))}")
     if options.report is not None and options.report.suffix.lower() not in (".html", ".png"):
         raise InputError(f"no report has the suffix {options.report.suffix!r}", "--report", "Use .html or .png")
+    read = [Path(name).resolve() for name in (source, options.skin) if name is not None and Path(name).exists()]
+    for path in (out, options.report, options.json):
+        if path is not None and path.resolve() in read:
+            raise InputError("is the file that is read", str(path), "Give another name with --out")
     for path in (out, options.report, options.json):
         if path is not None:
             make_parent(path)

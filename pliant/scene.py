@@ -139,7 +139,7 @@ class Scene:
             largest_inverse_mass = as_positive(largest_inverse_mass, f"{where}.largest_inverse_mass", "1/kg")
         if raw is not None and not isinstance(raw, RawConstants):
             raise InputError(f"{type(raw).__name__} is no set of constants", f"{where}.raw", "Give RawConstants")
-        notes = [*mesh.notes, *mesh.check(where)]
+        notes = list(dict.fromkeys([*mesh.notes, *mesh.check(where)]))
         if volume is not None:
             volume = as_inside(volume, f"{where}.volume")
             notes += check_inside(mesh, f"{where}.volume")

@@ -21,6 +21,14 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("device", _devices())
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory):
+    """Prepared bodies are kept in a folder of this session, never in the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PLIANT_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture
 def cuda() -> str:
     """The CUDA device of a test that compares it with the CPU; skipped where there is none."""

@@ -17,7 +17,7 @@ def add_parser(commands: Any) -> None:
         "prep",
         help="make a body of a mesh: diagnose, repair, make solid, embed",
         description="Diagnose a mesh, repair it, make a solid of it with its surface embedded, and write the body.",
-        epilog="Exit codes: 0 done, 2 the mesh or an option cannot be used (the message says why).",
+        epilog="Exit codes: 0 done, 1 --check found something wrong, 2 the mesh or an option cannot be used.",
     )
     parser.add_argument("mesh", metavar="MESH", nargs="?", help="a mesh file, or the name of a sample mesh")
     parser.add_argument(
@@ -30,7 +30,9 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write what was found and done as JSON")
     add_flags(parser, PrepareSettings)
     parser.add_argument("--skin-file", metavar="FILE", help="another surface for the body to carry")
-    parser.add_argument("--check", action="store_true", help="diagnose only; write nothing but --json")
+    parser.add_argument(
+        "--check", action="store_true", help="only say what is wrong with the mesh; write nothing but --json"
+    )
     parser.add_argument("--no-cache", action="store_true", help="make everything anew, and keep nothing")
     parser.add_argument("--clear-cache", action="store_true", help="remove all that was kept from earlier work")
     parser.add_argument("--device", default="cpu", metavar="DEVICE", help="cpu (the default), cuda:0 or auto")

@@ -21,8 +21,9 @@ from pliant.mesh.surface import SurfaceMesh
 from pliant.vectors import as_positive
 
 SHORTEST, THINNEST, TOLERANCE = 0.3, 0.2, 0.1
-# An uneven surface is worked on until its triangles are this much thicker than the thinnest that is let pass.
-MARGIN = 2.0
+# An uneven surface is worked on until its triangles are this much thicker than the thinnest that is let pass, and its
+# edges this much longer than the shortest: the median edge grows a little at the end.
+MARGIN, EDGE_MARGIN = 2.0, 1.15
 # Triangles with edges longer than this many median edges count as thinner than they are: their areas are stiffer.
 LONG = 1.2
 MOST_ROUNDS, FLIPS, MOVES = 30, 3, 2
@@ -30,7 +31,7 @@ MOST_ROUNDS, FLIPS, MOVES = 30, 3, 2
 LAST_ROUNDS, WANTED = 8, 0.6
 # The rounds end when nothing is collapsed and fewer than this part of the triangles gain by flips and moves.
 FEW = 1e-3
-# Where it is uneven then, the surface may move this many times as far: a jagged outline has its teeth cut.
+# If it is uneven then, the outline may move this many times as far: a jagged one has its teeth cut.
 LOOSER = 3.0
 
 
@@ -71,8 +72,8 @@ def even_out(
         shortest: the surface is uneven if an edge is below this times the median edge; such edges are collapsed.
         thinnest: the surface is uneven too if an altitude of a triangle is below this times the median edge; it is
             then worked on until they are twice that, where the shape allows it.
-        tolerance: how far the surface and its outline may move, as a part of the median edge; three times as far if
-            it would be uneven else, and thin triangles that stick out of the outline are dropped then.
+        tolerance: how far the surface and its outline may move, as a part of the median edge; the outline three
+            times as far if it would be uneven else, and thin triangles that stick out of it are dropped then.
     """
     shortest = as_positive(shortest, "even_out(shortest)", "1")
     thinnest = as_positive(thinnest, "even_out(thinnest)", "1")
@@ -94,11 +95,13 @@ def even_out(
         fixed_vertices(triangles, count),
         corner_vertices(mesh.vertices, triangles),
         np.zeros(count),
+        np.zeros(count),
+        tolerance * before.edge,
         tolerance * before.edge,
     )
     collapsed = flipped = moved = dropped = 0
     for times in (1.0, LOOSER):
-        net.tolerance = times * tolerance * before.edge
+        net.slack = times * tolerance * before.edge
         if times > 1.0:
             dropped = drop_ears(net, thinnest * now.edge)
         for _ in range(MOST_ROUNDS):
@@ -106,7 +109,7 @@ def even_out(
             thin = MARGIN * thinnest * now.edge
             flips = _repeated(flip, net, thin, FLIPS)
             moves = _repeated(move, net, thin, MOVES)
-            collapses = collapse(net, shortest * now.edge, thin)
+            collapses = collapse(net, EDGE_MARGIN * shortest * now.edge, thin)
             collapsed, flipped, moved = collapsed + collapses, flipped + flips, moved + moves
             now = evenness(net.x, net.triangles)
             if not collapses and flips + moves <= FEW * len(net.triangles):

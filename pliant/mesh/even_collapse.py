@@ -50,13 +50,13 @@ def collapse(net: Net, short: float, thin: float) -> int:
     mean /= np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), np.finfo(float).tiny)
     was = np.full(len(picked), np.inf)
     np.minimum.at(was, owner, old_altitude)
-    need = np.where(length[picked] < short, np.minimum(was, thin), GAIN * was)
+    need = np.where(length[picked] < short, np.minimum(was, 0.5 * thin), GAIN * was)
     best, choice = np.full(len(picked), -1.0), np.zeros(len(picked), np.int64)
     moved = np.zeros(len(picked))
     for option in range(3):
         place = places[option]
-        away = np.abs(np.einsum("ij,ij->i", place[owner] - x[corners[:, 0]], old)) * clear
-        error = dent[option].copy()
+        away = np.abs(np.einsum("ij,ij->i", place[owner] - x[corners[:, 0]], old)) * (old_altitude >= 0.1 * thin)
+        error = np.zeros(len(picked))
         np.maximum.at(error, owner, away)
         error += np.maximum(net.error[u], net.error[v])
         new, new_altitude = net.shape(np.where((hits_u | hits_v)[:, :, None], place[owner, None], x[corners]))
@@ -64,7 +64,14 @@ def collapse(net: Net, short: float, thin: float) -> int:
         wrong = (clear & (own < OWN_TURN)) | (np.einsum("ij,ij->i", new, mean[owner]) < MEAN_TURN)
         least = np.full(len(picked), np.inf)
         np.minimum.at(least, owner, np.where(gone, np.inf, np.where(wrong, -1.0, new_altitude)))
-        good = allowed[option] & (error <= net.tolerance) & np.isfinite(least) & (least >= need) & (least > best)
+        good = (
+            allowed[option]
+            & (error <= net.tolerance)
+            & (dent[option] <= net.slack)
+            & np.isfinite(least)
+            & (least >= need)
+            & (least > best)
+        )
         best, choice, moved = (np.where(good, a, b) for a, b in ((least, best), (option, choice), (error, moved)))
     feasible = np.flatnonzero(best > 0.0)
     rank = np.full(len(picked), len(picked), np.int64)
@@ -78,6 +85,8 @@ def collapse(net: Net, short: float, thin: float) -> int:
     net.corner[keep] |= net.corner[drop]
     net.error = net.error.copy()
     net.error[keep] = moved[done]
+    net.dent = net.dent.copy()
+    net.dent[keep] = dent[choice[done], done]
     to = np.arange(len(x))
     to[drop] = keep
     t = to[t]
@@ -113,7 +122,8 @@ def _places(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Where the ends u and v (m,) of edges may go together: at v, at u, in the middle.
 
-    Returns the places (3, m, 3) [m], whether each is allowed (3, m), and by how much it moves the outline (3, m) [m].
+    Returns the places (3, m, 3) [m], whether each is allowed (3, m), and by how much the outline
+    has moved then (3, m) [m].
     """
     x, rim = net.x, tables.rim
     places = np.stack([x[v], x[u], 0.5 * (x[u] + x[v])])
@@ -125,7 +135,7 @@ def _places(
     for option, (kept, lost) in enumerate(((v, u), (u, v))):
         beyond = np.where(tables.after[lost] == kept, tables.before[lost], tables.after[lost])
         dent[option] = np.where(free, _to_segment(x[lost], x[kept], x[beyond]), 0.0)
-    return places, allowed, dent
+    return places, allowed, dent + np.maximum(net.dent[u], net.dent[v])
 
 
 def _to_segment(p: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -25,8 +25,8 @@ class Net:
         triangles: (k, 3) int64. row: the original triangle of each (k,).
         fixed: vertices that stay as they are (n,) bool.
         corner: corners of the outline (n,) bool.
-        error: bound of how far the surface has moved at each vertex (n,) [m].
-        tolerance: how far it may move [m].
+        error: bound of how far the surface has moved at each vertex (n,) [m]. dent: the same of its outline.
+        tolerance: how far the surface may move [m]. slack: how far its outline.
         long: see `shape` [m].
     """
 
@@ -36,7 +36,9 @@ class Net:
     fixed: np.ndarray
     corner: np.ndarray
     error: np.ndarray
+    dent: np.ndarray
     tolerance: float
+    slack: float
     long: float = np.inf
 
     def shape(self, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

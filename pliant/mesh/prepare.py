@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import InputError
-from pliant.mesh import cache
+from pliant.mesh import arrays, cache
 from pliant.mesh.assets import asset_names, asset_path
 from pliant.mesh.embed import embed
 from pliant.mesh.even import even_out
@@ -21,9 +21,10 @@ from pliant.mesh.io import read_mesh
 from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.prepare_settings import PrepareSettings
 from pliant.mesh.prepared import SUFFIX, PreparedBody, read_body, write_body
-from pliant.mesh.repair.diagnose import diagnose
+from pliant.mesh.repair.diagnose import diagnose, unit_warning
 from pliant.mesh.repair.repair import classify, repair
 from pliant.mesh.repair.settings import RepairSettings
+from pliant.mesh.solid.checks import quality_of
 from pliant.mesh.solid.tetrahedralize import SolidSettings, tetrahedralize
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
@@ -36,7 +37,9 @@ KEPT_AS: dict[type, str] = {TetMesh: "tets", VoxelLattice: "lattice"}
 # Smallest angle between two faces of a tet that is simulated as it comes [degrees].
 SOUND_ANGLE = 1.0
 # Raised when preparing makes something else of the same mesh, so that what was kept is not used any more.
-RECIPE = 2
+RECIPE = 3
+# Part of a mean edge by which the skin may lie outside the solid without a word.
+STICKS_OUT = 0.5
 
 
 def prepare(
@@ -60,11 +63,16 @@ def prepare(
     """
     settings = settings or PrepareSettings()
     tell = progress or (lambda stage, done: None)
-    if isinstance(source, (str, os.PathLike)) and Path(source).suffix.lower() == SUFFIX:
-        return _resized(read_body(source), settings.size)
     tell("reading", 0.0)
+    cover = None if skin is None else _cover(load_mesh(skin))
+    if isinstance(source, (str, os.PathLike)) and Path(source).suffix.lower() == SUFFIX:
+        return _read_ready(source, settings, cover, device)
+    if settings.tets is not None and settings.element_size is not None:
+        raise InputError("element_size and tets are given together", "PrepareSettings", "Give one of them")
     mesh = load_mesh(source)
-    cover = None if skin is None else _as_surface(load_mesh(skin))
+    if not isinstance(mesh, SurfaceMesh):
+        corners, what = (mesh.tets, "tet") if isinstance(mesh, TetMesh) else (mesh.cubes, "cube")
+        arrays.check_indices(corners, len(mesh.vertices), what, mesh.name or "mesh")
     key = cache.fingerprint(RECIPE, dataclasses.asdict(settings), *_contents(mesh), *_contents(cover))
     if use_cache and (kept := cache.find(key, SUFFIX)) is not None:
         try:
@@ -102,14 +110,18 @@ def _make(
         assert not isinstance(mesh, SurfaceMesh)
         solid, shown = _sound(mesh), None
         notes += [note for note in solid.notes if note not in notes]
+        if isinstance(solid, TetMesh):
+            facts["quality"] = quality_of(solid)
+        if settings.size is None and (doubt := unit_warning(float(np.linalg.norm(np.ptp(solid.vertices, axis=0))))):
+            notes.append(doubt)
     if cover is not None:
-        shown = _placed(cover, settings.up, factor).drop_unused()
+        shown = _placed(cover, settings.up, factor)
     embedding = None
     if shown is not None:
         with clock("embed"):
             tell("embedding the surface", 0.0)
             embedding = embed(shown.vertices, solid, device=device)
-        _note_outside(embedding.outside, notes)
+        _note_outside(embedding.outside, solid, notes)
     facts["counts"] = _counts(solid, shown)
     facts["seconds"] = clock.seconds
     return PreparedBody(mesh.name, solid, shown, embedding, tuple(dict.fromkeys(notes)), facts)
@@ -117,9 +129,10 @@ def _make(
 
 def _must_be_made(mesh: Mesh, solid: str, notes: list[str]) -> bool:
     """Whether elements are made from the mesh's surface; else it is simulated as it is."""
+    if solid == "tets" and not isinstance(mesh, TetMesh):
+        only = "triangles" if isinstance(mesh, SurfaceMesh) else "cubes"
+        raise InputError(f"the mesh has no tets, only {only}", mesh.name or "mesh", "Leave out solid = 'tets'")
     if isinstance(mesh, SurfaceMesh):
-        if solid == "tets":
-            raise InputError("the mesh has no tets, only triangles", mesh.name or "mesh", "Leave out solid = 'tets'")
         return True
     if solid != "auto" or isinstance(mesh, VoxelLattice):
         return solid not in ("auto", KEPT_AS[type(mesh)])
@@ -174,6 +187,16 @@ def _as_surface(mesh: Mesh) -> SurfaceMesh:
     return mesh.oriented()[0].surface_mesh()
 
 
+def _cover(mesh: Mesh) -> SurfaceMesh:
+    """A surface that is carried besides: it may be broken, but its triangles must be there."""
+    surface = _as_surface(mesh)
+    if not len(surface.triangles):
+        raise InputError("has no triangles", surface.name or "skin", "Give a skin with at least one triangle")
+    surface = surface.drop_unused()
+    arrays.check_finite(surface.vertices, surface.name or "skin")
+    return surface
+
+
 def _contents(mesh: Mesh | None) -> list[Any]:
     """What of a mesh its body depends on."""
     if mesh is None:
@@ -186,7 +209,7 @@ def _contents(mesh: Mesh | None) -> list[Any]:
             arrays = (mesh.look.uv, mesh.look.paint_of, mesh.look.part_of, mesh.look.vertex_colors)
             parts += [a if a is not None else "" for a in arrays]
     else:
-        parts.append(mesh.tets if isinstance(mesh, TetMesh) else mesh.cubes)
+        parts += [mesh.tets] if isinstance(mesh, TetMesh) else [mesh.cubes, mesh.cells]
     return parts
 
 
@@ -196,7 +219,8 @@ def _factor(mesh: Mesh, size: float | None) -> float:
         return 1.0
     used = mesh.vertices
     if isinstance(mesh, SurfaceMesh) and len(mesh.triangles):
-        used = used[np.unique(mesh.triangles)]
+        named = np.unique(mesh.triangles)
+        used = used[named[(named >= 0) & (named < len(used))]]
     used = used[np.isfinite(used).all(axis=1)]
     longest = float(np.ptp(used, axis=0).max()) if len(used) else 0.0
     if longest <= 0.0 or not np.isfinite(size / longest):
@@ -240,8 +264,10 @@ def _repaired(surface: SurfaceMesh, settings: PrepareSettings, notes: list[str],
             "Give a mesh with at least one whole triangle",
         )
     facts["before"], facts["after"] = result.before.as_dict(), result.after.as_dict()
-    facts["actions"], facts["left"] = list(result.actions), list(result.left)
-    notes += [f"Repaired: {action}" for action in result.actions] + list(result.left)
+    # that a sheet encloses nothing is told where it is made a body of
+    left = [text for text in result.left if result.after.kind != "sheet" or "encloses no space" not in text]
+    facts["actions"], facts["left"] = list(result.actions), left
+    notes += [f"Repaired: {action}" for action in result.actions] + left
     if result.before.unit_warning and settings.size is None:
         notes.append(result.before.unit_warning)
     return result.mesh
@@ -272,7 +298,8 @@ def _solid(
         surface,
         SolidSettings(
             method=method,
-            tets=settings.tets,
+            # a cube counts as six tets there
+            tets=6 * settings.tets if settings.tets is not None and method == "lattice" else settings.tets,
             element_size=settings.element_size,
             enclose=settings.enclose,
             time_limit=settings.time_limit,
@@ -292,12 +319,15 @@ def _sound(mesh: TetMesh | VoxelLattice) -> TetMesh | VoxelLattice:
     return dataclasses.replace(mesh, notes=(*mesh.notes, *mesh.check()))
 
 
-def _note_outside(outside: np.ndarray, notes: list[str]) -> None:
-    count = int((outside > 0.0).sum())
+def _note_outside(outside: np.ndarray, solid: Mesh, notes: list[str]) -> None:
+    """Tell of skin that sticks out of the solid farther than its elements are coarse."""
+    ends = solid.vertices[solid.edges()]
+    edge = float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).mean())
+    count = int((outside > STICKS_OUT * edge).sum())
     if count:
         notes.append(
-            f"{count} of {len(outside)} vertices of the skin lie outside the solid, by up to {outside.max():.3g} m: "
-            "they follow its nearest element"
+            f"{count:,} of {len(outside):,} vertices of the skin stick out of the solid by more than half an element, "
+            f"at most {outside.max():.3g} m: they move with the nearest element. More tets, or enclose, takes them in"
         )
 
 
@@ -312,6 +342,33 @@ def _counts(solid: Mesh, shown: SurfaceMesh | None) -> dict[str, int]:
     if shown is not None:
         counts |= {"skin_vertices": len(shown.vertices), "skin_triangles": len(shown.triangles)}
     return counts
+
+
+def _read_ready(
+    path: str | os.PathLike, settings: PrepareSettings, cover: SurfaceMesh | None, device: str
+) -> PreparedBody:
+    """A body from its file: only its size and skin can still be chosen."""
+    changed = [
+        field.name
+        for field in dataclasses.fields(settings)
+        if field.name not in ("size", "skin", "time_limit") and getattr(settings, field.name) != field.default
+    ]
+    if changed:
+        raise InputError(
+            f"is prepared already, so that {' and '.join(repr(name) for name in changed)} cannot be set any more",
+            str(path),
+            "Prepare the mesh it was made of again",
+        )
+    body = read_body(path)
+    if cover is not None:
+        embedding = embed(cover.vertices, body.solid, device=device)
+        notes = list(body.notes)
+        _note_outside(embedding.outside, body.solid, notes)
+        body = dataclasses.replace(body, skin=cover, embedding=embedding, notes=tuple(notes))
+    elif not settings.skin:
+        body = dataclasses.replace(body, skin=None, embedding=None)
+    body = _resized(body, settings.size)
+    return dataclasses.replace(body, facts={**body.facts, "counts": _counts(body.solid, body.skin)})
 
 
 def _resized(body: PreparedBody, size: float | None) -> PreparedBody:

@@ -18,6 +18,7 @@ import numpy as np
 
 from pliant.errors import InputError
 from pliant.files import replace_file
+from pliant.mesh import arrays as mesh_arrays
 from pliant.mesh.embed import Embedding
 from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.look import Look, Paint
@@ -128,7 +129,15 @@ def read_body(path: str | os.PathLike) -> PreparedBody:
         raise InputError(
             f"cannot be read ({error.strerror or error})", str(path), "Check the name and permissions"
         ) from error
-    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        ValueError,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        MemoryError,
+    ) as error:
         raise InputError(f"is not a prepared body, or is damaged ({error})", str(path), REMEDY) from error
     try:
         about = json.loads(arrays["about"].tobytes())
@@ -165,8 +174,10 @@ def _unpack(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> PreparedBod
             {k.removeprefix(prefix): a for k, a in arrays.items() if k.startswith(prefix)}
         )
         embedding.check(len(solid.vertices))
-        if len(embedding.hosts) != len(skin.vertices) or skin.triangles.max() >= len(skin.vertices):
+        if len(embedding.hosts) != len(skin.vertices) or not len(skin.triangles):
             raise ValueError("the skin does not fit its embedding")
+        mesh_arrays.check_finite(skin.vertices, "skin")
+        mesh_arrays.check_indices(skin.triangles, len(skin.vertices), "triangle", "skin")
     notes = tuple(str(note) for note in about["notes"])
     return PreparedBody(str(about["name"]), solid, skin, embedding, notes, dict(about["facts"]))
 

@@ -12,10 +12,10 @@ import numpy as np
 from pliant.errors import InputError
 from pliant.export.frames import FramesReader, FramesWriter
 from pliant.export.sequence import SequenceWriter
-from pliant.mesh.look import Look, Paint
 from pliant.mesh.surface import SurfaceMesh
 from pliant.render.camera import Camera
 from pliant.run.progress import Progress
+from pliant.run.seen import SeenVertices, recorded_colors, recorded_look, seen_arrays, seen_look
 from pliant.scene_file import FilmSettings, LoadedScene
 from pliant.scene_file.form import shown
 from pliant.simulation import Simulation
@@ -24,14 +24,13 @@ SHEET_PICTURES = 12
 SHEET_WIDTH = 400
 MOST_PICTURES = 10_000_000
 PLANE_COLOR = (0.78, 0.79, 0.80)
-# Of what belongs to no body.
-OTHER_COLOR = (0.6, 0.6, 0.6)
+MOST_VERTICES = 1 << 31
 VIEW = (0.35, 0.38, 1.0)
 
 
 def start_recording(path: Path, sim: Simulation, loaded: LoadedScene) -> FramesWriter:
-    """A recording of the surfaces that are seen: a body's skin, or else its vertices in the order of its mesh."""
-    bodies, vertices, triangles = [], 0, 0
+    """A recording of a simulation's vertices in the order of the meshes that were added; skins follow from them."""
+    bodies, vertices, triangles, recorded = [], 0, 0, 0
     for body in sim.model.bodies:
         count, faces = body.seen_vertices, len(body.seen_triangles())
         bodies.append(
@@ -41,9 +40,10 @@ def start_recording(path: Path, sim: Simulation, loaded: LoadedScene) -> FramesW
                 "color": list(body.color),
                 "vertices": [vertices, vertices + count],
                 "triangles": [triangles, triangles + faces],
+                "recorded": [recorded, recorded + len(body.rank)],
             }
         )
-        vertices, triangles = vertices + count, triangles + faces
+        vertices, triangles, recorded = vertices + count, triangles + faces, recorded + len(body.rank)
     colliders = sim.pipeline.colliders
     planes = [{"name": p.name, "point": list(p.point), "normal": list(p.normal)} for p in colliders]
     meta = {
@@ -61,31 +61,7 @@ def start_recording(path: Path, sim: Simulation, loaded: LoadedScene) -> FramesW
     }
     look = seen_look(sim)
     meta |= {"parts": list(look.parts), "paints": [dataclasses.asdict(paint) for paint in look.paints]}
-    found = {"uv": look.uv, "paint_of": look.paint_of, "part_of": look.part_of}
-    arrays = {
-        "triangles": sim.surface(),
-        "colors": np.rint(255.0 * sim.surface_colors()).astype(np.uint8),
-        **{name: array for name, array in found.items() if array is not None},
-    }
-    return FramesWriter(path, meta, arrays)
-
-
-def seen_look(sim: Simulation) -> Look:
-    """Names, paints and texture coordinates of all bodies: a body without parts is one part of its own name."""
-    looks = []
-    for body in sim.model.bodies:
-        count = len(body.seen_triangles())
-        look = body.look or Look()
-        if not look.parts:
-            look = dataclasses.replace(look, parts=(body.name,), part_of=np.zeros(count, np.int32))
-        elif len(sim.model.bodies) > 1:
-            look = dataclasses.replace(look, parts=tuple(f"{body.name}/{part}" for part in look.parts))
-        if not look.paints or not body.painted:
-            paint = Paint(body.name, (*body.color, 1.0))
-            look = dataclasses.replace(look, paints=(paint,), paint_of=np.zeros(count, np.int32))
-        looks.append(look)
-    triangles = [len(body.seen_triangles()) for body in sim.model.bodies]
-    return Look.join(looks, triangles, [body.seen_vertices for body in sim.model.bodies])
+    return FramesWriter(path, meta, seen_arrays(sim))
 
 
 def open_recording(path: str | Path) -> FramesReader:
@@ -123,21 +99,25 @@ def _check(reader: FramesReader) -> None:
         refuse("not every frame has the same number of vertices")
     if triangles.ndim != 2 or triangles.shape[1] != 3 or triangles.dtype.kind not in "iu":
         refuse(f"its triangles are an array of shape {triangles.shape} and type {triangles.dtype}")
-    if len(triangles) == 0 or triangles.min() < 0 or triangles.max() >= count:
-        refuse(f"its triangles are none, or name vertices that are not among the {count:,}")
     for k, body in enumerate(bodies):
         if not isinstance(body, dict):
             refuse(f"bodies[{k}] is {shown(body)}")
         if not _is_vector(body.get("color")):
             refuse(f"bodies[{k}].color is {shown(body.get('color'))}")
-        for key, end in (("vertices", count), ("triangles", len(triangles))):
-            if not _is_range(body.get(key), end):
+        for key, end in (("recorded", count), ("vertices", MOST_VERTICES), ("triangles", len(triangles))):
+            if not _is_range(body.get(key, body.get("vertices")), end):
                 refuse(f"bodies[{k}].{key} is {shown(body.get(key))}, and there are {end:,}")
+    try:
+        count = SeenVertices(reader).count
+    except (InputError, KeyError, TypeError, ValueError) as error:
+        refuse(f"its vertices or skins cannot be used ({str(error).rstrip('.')})")
+    if len(triangles) == 0 or triangles.min() < 0 or triangles.max() >= count:
+        refuse(f"its triangles are none, or name vertices that are not among the {count:,}")
     colors = reader.arrays.get("colors")
     if colors is not None and (colors.shape != triangles.shape or colors.dtype != np.uint8):
         refuse(f"its colors are an array of shape {colors.shape} and type {colors.dtype}")
     try:
-        _recorded_look(reader, np.zeros(0, np.int64)).check(len(triangles), 0, str(reader.path))
+        recorded_look(reader).check(len(triangles), count, str(reader.path))
     except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
         refuse(f"its paints, parts or texture coordinates cannot be used ({str(error).rstrip('.')})")
     planes = meta.get("planes") or []
@@ -269,8 +249,9 @@ class _Stage:
 
         meta = reader.meta
         triangles = reader.arrays["triangles"]
-        colors = _colors(reader)
-        samples = [reader[k][2] for k in sorted({round(k) for k in np.linspace(0, len(reader) - 1, 9)})]
+        colors = recorded_colors(reader)
+        self.seen = SeenVertices(reader)
+        samples = [self.seen.of(reader[k][2]) for k in sorted({round(k) for k in np.linspace(0, len(reader) - 1, 9)})]
         low, high = np.min([x.min(axis=0) for x in samples], axis=0), np.max([x.max(axis=0) for x in samples], axis=0)
         self.ground, extra = _ground(meta.get("planes") or [], low, high)
         self.extra = extra
@@ -287,7 +268,9 @@ class _Stage:
         self.renderer.set_geometry(triangles, colors, count + len(extra))
 
     def draw(self, x: np.ndarray) -> np.ndarray:
-        return self.renderer.draw(np.concatenate([x, self.extra]).astype(np.float32), self.camera, self.ground)
+        return self.renderer.draw(
+            np.concatenate([self.seen.of(x), self.extra]).astype(np.float32), self.camera, self.ground
+        )
 
 
 def _ground(planes: list[dict[str, Any]], low: np.ndarray, high: np.ndarray) -> tuple[float | None, np.ndarray]:
@@ -316,33 +299,14 @@ def write_sequence(reader: FramesReader, folder: str | Path, kind: str, quiet: b
     """Write every frame of a recording as a file of its own; returns their number."""
     # files hold the surface only: interior vertices belong to no triangle
     used, corners = np.unique(reader.arrays["triangles"], return_inverse=True)
-    surface = SurfaceMesh(reader[0][2][used], corners.reshape(-1, 3), look=_recorded_look(reader, used))
+    seen = SeenVertices(reader)
+    look = recorded_look(reader).of_vertices(used)
+    surface = SurfaceMesh(seen.of(reader[0][2])[used], corners.reshape(-1, 3), look=look)
     writer = SequenceWriter(folder, kind, surface)
     progress = Progress(f"{kind} file", len(reader), quiet=quiet)
     progress.update(0)
     for k, (frame, _, x) in enumerate(reader):
-        writer.add(frame, x[used])
+        writer.add(frame, seen.of(x)[used])
         progress.update(k + 1)
     progress.finish(len(reader))
     return len(reader)
-
-
-def _recorded_look(reader: FramesReader, used: np.ndarray) -> Look:
-    """The look of a recording, with colours of the chosen vertices for formats that hold no others."""
-    meta, arrays = reader.meta, reader.arrays
-    triangles, count = arrays["triangles"], reader.line(0)["count"]
-    colors = np.ones((count, 4), np.float32)
-    colors[triangles.reshape(-1), :3] = np.repeat(_colors(reader), 3, axis=0)
-    paints = tuple(Paint(p["name"], tuple(p["color"]), p["texture"]) for p in meta.get("paints", []))
-    found = {name: arrays.get(name) for name in ("uv", "paint_of", "part_of")}
-    return Look(paints=paints, parts=tuple(meta.get("parts", [])), vertex_colors=colors[used], **found)
-
-
-def _colors(reader: FramesReader) -> np.ndarray:
-    """Red, green and blue of each triangle of a recording (k, 3) float32."""
-    if "colors" in reader.arrays:
-        return reader.arrays["colors"].astype(np.float32) / 255.0
-    colors = np.full(reader.arrays["triangles"].shape, OTHER_COLOR, np.float32)
-    for body in reader.meta["bodies"]:
-        colors[slice(*body["triangles"])] = body["color"]
-    return colors

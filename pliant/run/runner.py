@@ -215,7 +215,7 @@ class _Run:
             raise cannot_write(self.paths.checkpoint, error) from error
         recording = start_recording(self.paths.recording, sim, self.loaded)
         log = RunLog(self.paths.log, sim)
-        recording.add(0, 0.0, sim.surface_positions())
+        recording.add(0, 0.0, sim.positions())
         log.look(force=True)
         return recording, log
 
@@ -303,7 +303,7 @@ class _Run:
                 except BlowUpError as error:
                     return self._blown_up(sim, recording, log, error)
                 self.frame_seconds.append(time.perf_counter() - begin)
-                recording.add(sim.frame_number, sim.time, sim.surface_positions())
+                recording.add(sim.frame_number, sim.time, sim.positions())
                 if self.first_frame is None:
                     self.first_frame = time.time() - self._begin
                     self.startup["first_frame"] = self.frame_seconds[0]

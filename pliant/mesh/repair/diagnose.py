@@ -205,12 +205,12 @@ def diagnose(mesh: SurfaceMesh, intersections: bool = True) -> Diagnosis:
 def unit_warning(diagonal: float) -> str:
     """Why a diagonal [m] looks like the wrong unit; empty from 1 mm to 20 m."""
     if diagonal > LARGE:
-        guess = "looks like millimetres or centimetres"
+        guess = "the file may be in millimetres or centimetres"
     elif diagonal < SMALL:
-        guess = "looks like kilometres, or a shape that was scaled down"
+        guess = "the file may be in kilometres, or was scaled down"
     else:
         return ""
-    return f"the diagonal is {diagonal:.4g} m: {guess}; pass size=... or scale=..."
+    return f"it is {diagonal:.4g} m from corner to corner: {guess}; give a size, the longest side in metres"
 
 
 def _thickness(points: np.ndarray) -> float:

@@ -115,14 +115,14 @@ def _left(after: Diagnosis, settings: RepairSettings) -> list[str]:
     elif after.holes:
         longest = f"the longest of {after.hole_edges[0]} edges and {after.hole_perimeters[0]:.3g} m"
         left.append(
-            f"still open: {steps.counted(after.holes, 'hole')}, {longest}. Inside and outside are told by the winding "
-            f"number, which closes them smoothly; raise largest_hole above {settings.largest_hole:g} to fill more"
+            f"still open: {steps.counted(after.holes, 'hole')}, {longest}: a solid is closed smoothly across them "
+            f"(repair fills holes up to largest_hole = {settings.largest_hole:g} of the size)"
         )
     told = [
         (
             after.non_manifold_edges,
             "edge",
-            "of more than two triangles: harmless for a solid; for a sheet pass cut_non_manifold=True",
+            "of more than two triangles: harmless for a solid; a sheet is cut there by repair's cut_non_manifold",
         ),
         (after.non_manifold_vertices, "vertex", "where parts only touch: harmless for a solid"),
         (after.one_sided_parts, "part", "with one side only, which encloses nothing: good for a sheet only"),
@@ -134,7 +134,7 @@ def _left(after: Diagnosis, settings: RepairSettings) -> list[str]:
         (
             after.intersecting_triangles,
             "triangle",
-            "cutting others: harmless for a solid, whose inside is told by the winding number; bad for a sheet",
+            "cutting others: harmless for a solid; a sheet may catch on itself there",
         ),
         (after.duplicate_vertices, "vertex", "at the place of others: the surface is cut there"),
     ]

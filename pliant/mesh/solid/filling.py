@@ -117,7 +117,7 @@ class Filler:
                 if left.area < least:
                     least, closest = left.area, Made(mesh, "stuffing", finer, offset * finer)
                 if good(left):
-                    done = f"{len(mesh.tets)} tets of {finer:.3g} m were made instead" if times > 1 else ""
+                    done = f"{len(mesh.tets):,} tets of {finer:.3g} m were made instead" if times > 1 else ""
                     moved = f"the boundary was moved {offset * finer:.3g} m outward" if offset else ""
                     self.notes.append(f"{told}; {' and '.join(filter(None, (done, moved)))}")
                     return Made(mesh, "stuffing", finer, offset * finer)
@@ -174,7 +174,7 @@ class Filler:
             lattice = voxelize(self.distance, size, True, self.device, self.progress, until)
             return Made(lattice.tets(), "voxels", size, 0.0)
         if target is not None and best[0] > math.log(1.0 + Target.WORTH_A_NOTE):
-            self.notes.append(f"{counter(target)(best[1])} {target.kind} were reached, {target.count} were wanted")
+            self.notes.append(f"{counter(target)(best[1]):,} {target.kind} were reached, {target.count:,} were wanted")
         return Made(best[1], "stuffing", best[2], best[3])
 
 

@@ -74,6 +74,6 @@ def fit_size(make: Callable[[float], Any], count: Callable[[Any], int], size: fl
     if best is None:
         raise ValueError("no mesh was made")
     if best_count and best_error > math.log(1.0 + Target.WORTH_A_NOTE):
-        note = f"{best_count} {target.kind} were reached, {target.count} were wanted"
+        note = f"{best_count:,} {target.kind} were reached, {target.count:,} were wanted"
         return dataclasses.replace(best, notes=(note,))
     return best

@@ -215,5 +215,6 @@ def _without_crumbs(mesh: TetMesh, size: float) -> TetMesh:
     if not crumb.any():
         return mesh
     vertices, tets = arrays.without_unused(mesh.vertices, mesh.tets[~crumb[part[mesh.tets[:, 0]]]])
-    note = f"{crumb.sum()} loose crumbs with {volumes[crumb].sum() / volumes.sum():.2g} of the volume were left out"
+    count, share = int(crumb.sum()), 100.0 * volumes[crumb].sum() / volumes.sum()
+    note = f"loose crumbs left out: {count}, with {share:.2g} % of the volume"
     return TetMesh(vertices, tets, mesh.name, (*mesh.notes, note))
