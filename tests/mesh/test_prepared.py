@@ -94,7 +94,7 @@ def written(tmp_path):
     return write_body(BODIES["tets and skin"], tmp_path / "b.plb")
 
 
-def expect_refusal(path, words=""):
+def expect_refusal(path, words=None):
     with pytest.raises(InputError, match=words) as error:
         read_body(path)
     assert path.name in error.value.where and error.value.remedy
