@@ -96,6 +96,7 @@ class Scene:
         mass_distribution: str = "lumped",
         largest_inverse_mass: float | None = None,
         mass_shift: float = 0.0,
+        fill: float = 1.0,
         volume: Inside | str | None = None,
         springs: str = "one_ring",
         skin: tuple[SurfaceMesh, Embedding] | None = None,
@@ -114,6 +115,7 @@ class Scene:
             raw: spring constants given directly instead of the material's stiffness.
             mass_distribution: 'lumped' (a quarter of each tet's mass to its corners) or 'average_volume' (Lesmes 3.13).
             largest_inverse_mass: inverse masses above this [1/kg] are cut to it, and reported.
+            fill: part of the mesh's volume that is filled: density and stiffness of the material are scaled with it.
             mass_shift: part of the mass (0 to 0.5) that is moved to the lightest vertices, which allows longer steps.
             volume: what fills a closed surface: `Pressure`, `SupportSprings`, `GlobalVolume`, or one of their kinds
                 ('pressure', 'support', 'global_volume') with default settings.
@@ -164,9 +166,10 @@ class Scene:
         shade = COLORS[len(self.bodies) % len(COLORS)] if color is None else as_vector(color, f"{where}.color")
         if min(shade) < 0 or max(shade) > 1:
             raise InputError(f"{list(shade)} is not a colour", f"{where}.color", "Give red, green and blue from 0 to 1")
+        stuff = _filled(as_material(material, f"{where}.material"), fill, f"{where}.fill")
         spec = BodySpec(
             mesh,
-            as_material(material, f"{where}.material"),
+            stuff,
             raw,
             mass_distribution,
             largest_inverse_mass,
@@ -218,6 +221,7 @@ class Scene:
         """
         from pliant.mesh.prepare import prepare
 
+        material = as_material(material, "add.material")
         name = options.get("name")
         where = f"body '{name}'" if name else f"add({os.fspath(source)!r})" if isinstance(source, str) else "add"
         known = {f.name for f in dataclasses.fields(PrepareSettings)} - {"skin"}
@@ -238,6 +242,8 @@ class Scene:
         solid = dataclasses.replace(body.solid, notes=body.notes)
         if body.uneven and options.get("raw") is None:
             options.setdefault("mass_shift", MASS_SHIFT)
+        if options.get("raw") is None:
+            options.setdefault("fill", body.fill)
         return self.add_body(solid, material, skin=body.carried, **options)
 
     def add_plane(
@@ -389,6 +395,15 @@ def _new_name(name: str | None, kind: str, taken: list[str], what: str = "") -> 
     if name in taken:
         raise InputError("the name is taken", f"{what or kind} '{name}'", "Give each a name of its own")
     return name
+
+
+def _filled(material: Material, fill: float, where: str) -> Material:
+    """The material of a mesh of which only a part is filled."""
+    if isinstance(fill, bool) or not isinstance(fill, (int, float)) or not 0.0 < fill <= 1.0:
+        raise InputError(f"{fill!r} is not a part of the whole", where, "Give a number above 0, at most 1")
+    if fill == 1.0:
+        return material
+    return dataclasses.replace(material, density=fill * material.density, young=fill * material.young)
 
 
 def _as_share(value: Any, where: str) -> float:

@@ -1,7 +1,6 @@
 """Bodies that carry a surface: from any mesh to what is seen, frame by frame, in recordings and sequences."""
 
 import dataclasses
-import json
 
 import numpy as np
 import pytest
@@ -318,21 +317,25 @@ def test_scene_files_take_the_settings_of_prepare(tmp_path):
     more = 'size = 0.4\nsolid = "voxels"\nskin = false'
     (tmp_path / "s.toml").write_text(SCENE.format(more=more))
     (body,) = load_scene(tmp_path / "s.toml").scene.bodies
-    assert body.skin is None and any("voxel" in note or note for note in [*body.notes, "voxel"])
-    assert np.ptp(body.mesh.vertices, axis=0).max() > 0.39
+    # cubes around the ball, all of one size
+    assert body.skin is None and 0.4 <= np.ptp(body.mesh.vertices, axis=0).max() < 0.7
+    assert np.allclose(body.mesh.volumes(), body.mesh.volumes()[0])
     write_mesh(shapes.box(0.05, 2).surface_mesh(), tmp_path / "cover.ply")
     (tmp_path / "s.toml").write_text(SCENE.format(more='skin = "cover.ply"\nscale = [1, 2, 1]'))
     (body,) = load_scene(tmp_path / "s.toml").scene.bodies
     assert np.allclose(np.ptp(body.skin.vertices, axis=0), [0.05, 0.1, 0.05])
     assert np.allclose(body.embedding.apply(body.mesh.vertices), body.skin.vertices, atol=1e-9)
     (tmp_path / "s.toml").write_text(SCENE.format(more='solid = "tets"'))
-    with pytest.raises(InputError, match=r"s\.toml, line 8.*no tets"):
+    with pytest.raises(InputError, match=r"s\.toml:8: .*no tets"):
         load_scene(tmp_path / "s.toml")
 
 
-def test_a_run_is_the_same_from_the_cache(tmp_path):
+def test_a_run_is_the_same_from_the_cache(tmp_path, monkeypatch):
     """What was kept gives the same recording as what is made."""
+    monkeypatch.setenv("PLIANT_CACHE", "off")
     one = recorded(tmp_path).read_bytes()
+    monkeypatch.setenv("PLIANT_CACHE", str(tmp_path / "kept"))
+    assert recorded(tmp_path).read_bytes() == one and len(list((tmp_path / "kept").iterdir())) == 1
     assert recorded(tmp_path).read_bytes() == one
 
 
@@ -377,4 +380,4 @@ def test_shifted_mass_allows_a_longer_step():
     assert sims[0].stable_dt < 0.9 * sims[1].stable_dt < sims[2].stable_dt
     # the estimate holds: they fall and stay whole
     sims[1].frame(10)
-    assert json.dumps(sims[1].diagnostics().max_stretch) and sims[1].diagnostics().max_stretch < 1.05
+    assert sims[1].diagnostics().max_stretch < 1.05

@@ -20,6 +20,7 @@ from pliant.mesh.prepare import prepare
 from pliant.mesh.prepare_settings import PrepareSettings
 from pliant.mesh.prepared import PreparedBody
 from pliant.scene import MASS_SHIFT, Scene
+from pliant.simulation import Simulation
 
 FRAMES = 120
 SIZE = 0.3
@@ -66,7 +67,7 @@ def try_mesh(
     outcome.counts = body.facts.get("counts", {})
     begin = time.perf_counter()
     try:
-        outcome.substeps = drop(body, device, frames)
+        outcome.substeps = drop(body, device, frames).substeps
     except InputError as error:
         outcome.result, outcome.detail = "refused", _reason(error, source)
     except BlowUpError as error:
@@ -80,8 +81,8 @@ def _reason(error: Exception, source: str | Path) -> str:
     return str(error).replace(f"{Path(source).parent}/", "")
 
 
-def drop(body: PreparedBody, device: str, frames: int) -> int:
-    """Let a body fall on the floor from a little above it; returns the substeps per frame."""
+def drop(body: PreparedBody, device: str, frames: int) -> Simulation:
+    """Let a body fall on the floor from a little above it; returns the simulation after so many frames."""
     scene = Scene()
     seen = body.skin or body.solid
     lowest = float(min(seen.vertices[:, 1].min(), body.solid.vertices[:, 1].min()))
@@ -92,13 +93,14 @@ def drop(body: PreparedBody, device: str, frames: int) -> int:
         position=(0.0, 0.2 * longest - lowest, 0.0),
         skin=body.carried,
         mass_shift=MASS_SHIFT if body.uneven else 0.0,
+        fill=body.fill,
     )
     scene.add_plane()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         sim = scene.build(device)
     sim.frame(frames)
-    return sim.substeps
+    return sim
 
 
 def find_meshes(sources: Sequence[str | Path]) -> list[str]:

@@ -23,7 +23,7 @@ def add_flags(parser: argparse.ArgumentParser, settings: type, skip: tuple[str, 
                 dest=field.name,
                 action="store_false" if field.default else "store_true",
                 default=argparse.SUPPRESS,
-                help=f"do not {meaning}" if field.default else meaning,
+                help=f"switch off: {meaning}" if field.default else meaning,
             )
             continue
         default = "" if field.default is None else f" (default: {field.default:g})" if kind is not str else ""

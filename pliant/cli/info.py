@@ -6,6 +6,18 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+# Optional packages, by the name they are imported with, and the extra that brings them.
+EXTRAS = {
+    "PIL": "film",
+    "imageio_ffmpeg": "film",
+    "assimp_py": "mesh",
+    "meshio": "mesh",
+    "pygltflib": "mesh",
+    "pxr": "mesh",
+    "matplotlib": "report",
+    "pytetwild": "tetwild",
+}
+
 
 def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
@@ -36,7 +48,7 @@ def action(args: argparse.Namespace) -> int:
     files = [path for path in cache.rglob("*") if path.is_file()] if cache.is_dir() else []
     size = sum(path.stat().st_size for path in files)
     print(f"{'kernel cache':<16}{cache}, {len(files)} files, {size / 2**20:.1f} MiB")
-    for package, extra in (("PIL", "film"), ("imageio_ffmpeg", "film")):
+    for package, extra in EXTRAS.items():
         print(f"{package:<16}{_installed(package, extra)}")
     return 0
 

@@ -36,6 +36,8 @@ ProgressCall = Callable[[str, float], None]
 KEPT_AS: dict[type, str] = {TetMesh: "tets", VoxelLattice: "lattice"}
 # Smallest angle between two faces of a tet that is simulated as it comes [degrees].
 SOUND_ANGLE = 1.0
+# Part of a solid's volume that must be filled for its material to be taken as it is, and the least reckoned with.
+NOTED_FILL, LEAST_FILL = 0.97, 1e-3
 # Raised when preparing makes something else of the same mesh, so that what was kept is not used any more.
 RECIPE = 3
 # Part of a mean edge by which the skin may lie outside the solid without a word.
@@ -308,6 +310,13 @@ def _solid(
         progress=tell,
     )
     facts["method"], facts["quality"] = solid.method, solid.quality
+    enclosed, made = facts["after"]["volume"], _volume(solid.mesh)
+    if enclosed and 0.0 < enclosed < NOTED_FILL * made:
+        facts["fill"] = max(enclosed / made, LEAST_FILL)
+        notes.append(
+            f"the solid has {made / enclosed:.2f} times the volume of the surface: its density and stiffness are taken "
+            f"as {facts['fill']:.2f} of the material's, so that it weighs what the surface encloses"
+        )
     notes += solid.notes
     return solid.mesh
 
@@ -329,6 +338,11 @@ def _note_outside(outside: np.ndarray, solid: Mesh, notes: list[str]) -> None:
             f"{count:,} of {len(outside):,} vertices of the skin stick out of the solid by more than half an element, "
             f"at most {outside.max():.3g} m: they move with the nearest element. More tets, or enclose, takes them in"
         )
+
+
+def _volume(solid: TetMesh | VoxelLattice) -> float:
+    """Volume of all elements [m^3]."""
+    return float((solid.volumes() if isinstance(solid, TetMesh) else solid.cube_volumes()).sum())
 
 
 def _counts(solid: Mesh, shown: SurfaceMesh | None) -> dict[str, int]:

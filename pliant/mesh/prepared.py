@@ -63,6 +63,11 @@ class PreparedBody:
         return None if self.skin is None or self.embedding is None else (self.skin, self.embedding)
 
     @property
+    def fill(self) -> float:
+        """Part of the solid's volume that the surface encloses, at most 1; 1 where it is not known."""
+        return float(self.facts.get("fill", 1.0))
+
+    @property
     def uneven(self) -> bool:
         """Whether its elements come from a surface, so that some may be much smaller than others."""
         return self.kind != "lattice" and "method" in self.facts
@@ -103,7 +108,7 @@ def write_body(body: PreparedBody, path: str | os.PathLike) -> Path:
             **{f"embedding_{name}": array for name, array in body.embedding.arrays().items()},
         }
         about["skin"] = {"name": body.skin.name, "look": _pack_look(body.skin.look, "skin_", arrays)}
-    arrays["about"] = np.frombuffer(json.dumps(about, sort_keys=True).encode(), np.uint8)
+    arrays["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
     with replace_file(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name in sorted(arrays):
             data = io.BytesIO()

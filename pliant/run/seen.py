@@ -22,7 +22,7 @@ def seen_arrays(sim: Simulation) -> dict[str, np.ndarray]:
     look = seen_look(sim)
     found = {"uv": look.uv, "paint_of": look.paint_of, "part_of": look.part_of}
     arrays = {
-        "triangles": sim.surface(),
+        "triangles": sim.surface().astype(np.int32),
         "colors": np.rint(255.0 * sim.surface_colors()).astype(np.uint8),
         **{name: array for name, array in found.items() if array is not None},
     }

@@ -125,6 +125,9 @@ def scene_table() -> Table:
                 "str", "lumped", "how mass comes to the vertices", choices=("lumped", "average_volume")
             ),
             "largest_inverse_mass": scalar("float", None, "inverse masses above are cut", unit="1/kg", above=0.0),
+            "fill": scalar(
+                "float", None, "part of the mesh's volume that is filled with the material", above=0.0, high=1.0
+            ),
             "mass_shift": scalar(
                 "float", None, "part of the mass moved to the lightest vertices, for longer steps", low=0.0, high=0.5
             ),

@@ -291,8 +291,10 @@ class _Builder:
             table["material"] = self._material(table["material"], (*path, "material"))
         if "raw" in table:
             table["raw"] = RawConstants(**table["raw"])
-        elif made.uneven:
-            table.setdefault("mass_shift", MASS_SHIFT)
+        else:
+            table.setdefault("fill", made.fill)
+            if made.uneven:
+                table.setdefault("mass_shift", MASS_SHIFT)
         if "volume" in table:
             with self._at((*path, "volume")):
                 table["volume"] = as_inside(table["volume"], "volume")

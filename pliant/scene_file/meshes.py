@@ -32,6 +32,7 @@ class BodyMesh:
     mesh: TetMesh | SurfaceMesh | VoxelLattice
     skin: tuple[SurfaceMesh, Embedding] | None = None
     uneven: bool = False
+    fill: float = 1.0
 
 
 def body_mesh(table: dict[str, Any], path: KeyPath, source: Source, at: At) -> BodyMesh:
@@ -63,7 +64,7 @@ def body_mesh(table: dict[str, Any], path: KeyPath, source: Source, at: At) -> B
 
         with at((*path, "file") if "file" in table else path):
             body = prepare(found, PrepareSettings(**settings), skin=cover)
-        made = BodyMesh(dataclasses.replace(body.solid, notes=body.notes), body.carried, body.uneven)
+        made = BodyMesh(dataclasses.replace(body.solid, notes=body.notes), body.carried, body.uneven, body.fill)
     if "scale" in table:
         with at((*path, "scale")):
             made = _scaled(made, table["scale"])
@@ -74,11 +75,11 @@ def _scaled(made: BodyMesh, scale: Any) -> BodyMesh:
     """Mesh and skin scaled; weights stay, but a height above triangles does not when the scale differs by axis."""
     mesh = made.mesh.scaled(scale)
     if made.skin is None:
-        return BodyMesh(mesh, uneven=made.uneven)
+        return dataclasses.replace(made, mesh=mesh)
     skin, embedding = made.skin[0].scaled(scale), made.skin[1]
     if embedding.height is not None:
         embedding = embed(skin.vertices, mesh)
-    return BodyMesh(mesh, (skin, embedding), made.uneven)
+    return dataclasses.replace(made, mesh=mesh, skin=(skin, embedding))
 
 
 def _from_file(table: dict[str, Any], path: KeyPath, source: Source, at: At) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.errors import InputError
 from pliant.mesh import arrays
 from pliant.mesh.repair import defects, topology, weld
 from pliant.mesh.repair.intersect import crossing_counts
@@ -29,7 +30,7 @@ class Diagnosis:
 
     Attributes:
         vertices, triangles: as given. parts: pieces that hang together at vertices. closed_parts: those that bound a
-            volume. kind: 'solid', 'open', 'sheet' or 'nothing', see `pliant.mesh.survey.Survey`.
+            volume. kind: 'solid', 'open', 'sheet' or 'nothing', see `pliant.mesh.repair.survey.Survey`.
         size: of the box along x, y, z [m]. diagonal: [m]. area: [m^2]. volume: [m^3], None unless watertight.
         watertight: whether every edge is used as often in one direction as in the other.
         thickness: smallest over largest principal extent. flat: whether that is nothing.
@@ -155,6 +156,8 @@ def diagnose(mesh: SurfaceMesh, intersections: bool = True) -> Diagnosis:
         mesh: may hold anything.
         intersections: whether to look for triangles that cut each other, which takes longest.
     """
+    if not isinstance(mesh, SurfaceMesh):
+        raise InputError(f"{type(mesh).__name__} is no SurfaceMesh", "diagnose", "Read a file with pliant.read_surface")
     bad = defects.bad_vertices(mesh.vertices)
     outside, touched = defects.broken_triangles(mesh)
     whole = np.flatnonzero(~(outside | touched))

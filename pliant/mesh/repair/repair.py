@@ -35,7 +35,7 @@ class Repaired:
 
     @property
     def kind(self) -> str:
-        """'solid', 'open', 'sheet' or 'nothing'; see `pliant.mesh.survey.Survey`."""
+        """'solid', 'open', 'sheet' or 'nothing'; see `pliant.mesh.repair.survey.Survey`."""
         return self.after.kind
 
     def lines(self) -> list[str]:
@@ -45,7 +45,7 @@ class Repaired:
 
 
 def classify(mesh: SurfaceMesh) -> str:
-    """'solid', 'open', 'sheet' or 'nothing': see `pliant.mesh.survey.Survey`. The mesh may be broken."""
+    """'solid', 'open', 'sheet' or 'nothing': see `pliant.mesh.repair.survey.Survey`. The mesh may be broken."""
     return diagnose(mesh, intersections=False).kind
 
 
@@ -54,7 +54,7 @@ def repair(mesh: SurfaceMesh, settings: RepairSettings | None = None) -> Repaire
 
     In this order: triangles with bad vertices and vertices of no triangle are dropped; vertices at the same place are
     joined; flat triangles are dropped, all but the first of those with the same corners whichever way they wind, and
-    both sides of flaps (see `pliant.mesh.defects.repeats_to_drop`);
+    both sides of flaps (see `pliant.mesh.repair.defects.repeats_to_drop`);
     cracks where vertices lie on the edges of others are closed by splitting; neighbours are made to agree on the
     winding; walls inside a body that nobody outside can see are dropped; small parts are dropped if asked for; holes
     are filled, but not in a sheet; patches are turned to face outward; and, if asked for, the surface is cut where
@@ -115,7 +115,7 @@ def _left(after: Diagnosis, settings: RepairSettings) -> list[str]:
     elif after.holes:
         longest = f"the longest of {after.hole_edges[0]} edges and {after.hole_perimeters[0]:.3g} m"
         left.append(
-            f"still open: {steps.counted(after.holes, 'hole')}, {longest}: a solid is closed smoothly across them "
+            f"still open: {steps.counted(after.holes, 'hole')}, {longest}: a solid made of it is closed smoothly across them "
             f"(repair fills holes up to largest_hole = {settings.largest_hole:g} of the size)"
         )
     told = [
