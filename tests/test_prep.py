@@ -151,7 +151,9 @@ def test_checking_only(prep, ball, torn, folder):
 
 
 def test_flags_reach_the_settings(prep, ball):
-    words = "--size 0.5 --up z --no-repair --solid voxels --tets 150 --no-skin --time-limit 30 --out b.plb --json f.json"
+    words = (
+        "--size 0.5 --up z --no-repair --solid voxels --tets 150 --no-skin --time-limit 30 --out b.plb --json f.json"
+    )
     assert prep(ball, *words.split())[0] == 0
     with open("f.json") as file:
         settings = json.load(file)["settings"]

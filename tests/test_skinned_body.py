@@ -186,7 +186,7 @@ def test_options_of_add():
     for options, words in (
         ({"tet": 5}, "no option 'tet'"),
         ({"mesh": BALL}, "no option 'mesh'"),
-        ({"tets": 5, "element_size": 0.1}, "together"),
+        ({"tets": 50, "element_size": 0.1}, "together"),
         ({"tets": "many"}, "tets"),
         ({"mass_shift": 0.9}, "mass_shift"),
         ({"skin": 5}, "int"),
@@ -340,6 +340,21 @@ def test_a_run_is_the_same_from_the_cache(tmp_path, monkeypatch):
 
 
 # Masses
+
+
+@pytest.mark.parametrize("solid", ["voxels", "lattice"])
+def test_a_body_weighs_what_its_surface_encloses(solid):
+    """Cubes around a surface hold more than it does."""
+    scene = Scene()
+    scene.add(BALL, SOFT, tets=200, solid=solid, name="ball")
+    scene.add(BALL, SOFT, tets=200, solid=solid, name="full", fill=1.0)
+    sim = build(scene)
+    mass = [sim.model.particles.mass[slice(*sim.body(name).particles)].sum() for name in ("ball", "full")]
+    assert mass[0] == pytest.approx(SOFT.density * BALL.volume(), rel=1e-6)
+    assert mass[1] > 1.2 * mass[0]
+    for fill in (0.0, 1.5, float("nan"), True, "half"):
+        with pytest.raises(InputError, match="fill"):
+            scene.add(BALL, SOFT, tets=200, fill=fill)
 
 
 def test_masses_are_raised_as_water_fills_a_basin():

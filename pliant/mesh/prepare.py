@@ -301,7 +301,7 @@ def _solid(
         SolidSettings(
             method=method,
             # a cube counts as six tets there
-            tets=6 * settings.tets if settings.tets is not None and method == "lattice" else settings.tets,
+            tets=_wanted_tets(settings, method),
             element_size=settings.element_size,
             enclose=settings.enclose,
             time_limit=settings.time_limit,
@@ -319,6 +319,13 @@ def _solid(
         )
     notes += solid.notes
     return solid.mesh
+
+
+def _wanted_tets(settings: PrepareSettings, method: str) -> int | None:
+    """How many tets to ask for: of a lattice the cubes are counted, and each is as good as six."""
+    if settings.tets is None or method != "lattice":
+        return settings.tets
+    return min(6 * settings.tets, 10_000_000)
 
 
 def _sound(mesh: TetMesh | VoxelLattice) -> TetMesh | VoxelLattice:

@@ -24,7 +24,7 @@ class PrepareSettings(Described):
         "space, else its triangles",
         choices=("auto", "stuffing", "voxels", "lattice", "conforming", "surface", "tets"),
     )
-    tets: int | None = setting(None, "about how many tets (or cubes of a lattice) to make", low=12, high=1_500_000)
+    tets: int | None = setting(None, "about how many tets (or cubes of a lattice) to make", low=12, high=10_000_000)
     element_size: float | None = setting(None, "length of an element's edge, instead of a number", unit="m", above=0.0)
     enclose: bool = setting(False, "let the solid reach so far beyond the surface that all of it lies inside")
     skin: bool = setting(True, "show the surface itself, carried by the solid, rather than the solid's own outside")

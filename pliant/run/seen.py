@@ -21,7 +21,7 @@ def seen_arrays(sim: Simulation) -> dict[str, np.ndarray]:
     """What a recording holds of the surfaces: triangles, colours, look, and each skin's embedding."""
     look = seen_look(sim)
     found = {"uv": look.uv, "paint_of": look.paint_of, "part_of": look.part_of}
-    arrays = {
+    arrays: dict[str, np.ndarray] = {
         "triangles": sim.surface().astype(np.int32),
         "colors": np.rint(255.0 * sim.surface_colors()).astype(np.uint8),
         **{name: array for name, array in found.items() if array is not None},

@@ -77,7 +77,9 @@ def test_joining():
     bare = Look()
     only_uv = Look(uv=np.ones((2, 3, 2), np.float32))
     painted = Look(paints=(RED,), paint_of=np.array([0], np.int32), parts=("p",), part_of=np.array([-1], np.int32))
-    joined = Look.join([BALL.look, bare, only_uv, painted], [len(BALL.triangles), 4, 2, 1], [len(BALL.vertices), 3, 3, 3])
+    joined = Look.join(
+        [BALL.look, bare, only_uv, painted], [len(BALL.triangles), 4, 2, 1], [len(BALL.vertices), 3, 3, 3]
+    )
     k = len(BALL.triangles)
     joined.check(k + 7, len(BALL.vertices) + 9, "joined")
     assert joined.paints == (RED, BLUE, RED) and joined.parts == ("left", "right", "p")

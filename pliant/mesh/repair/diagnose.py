@@ -213,7 +213,7 @@ def unit_warning(diagonal: float) -> str:
         guess = "the file may be in kilometres, or was scaled down"
     else:
         return ""
-    return f"it is {diagonal:.4g} m from corner to corner: {guess}; give a size, the longest side in metres"
+    return f"it is {diagonal:.4g} m from corner to corner: {guess}; set its longest side in metres (size=...)"
 
 
 def _thickness(points: np.ndarray) -> float:

@@ -115,8 +115,8 @@ def _left(after: Diagnosis, settings: RepairSettings) -> list[str]:
     elif after.holes:
         longest = f"the longest of {after.hole_edges[0]} edges and {after.hole_perimeters[0]:.3g} m"
         left.append(
-            f"still open: {steps.counted(after.holes, 'hole')}, {longest}: a solid made of it is closed smoothly across them "
-            f"(repair fills holes up to largest_hole = {settings.largest_hole:g} of the size)"
+            f"still open: {steps.counted(after.holes, 'hole')}, {longest}: a solid made of it is closed smoothly "
+            f"across them (repair fills holes up to largest_hole = {settings.largest_hole:g} of the size)"
         )
     told = [
         (

@@ -109,14 +109,16 @@ def sampled(
     offset: float,
     progress: Progress | None = None,
     deadline: float | None = None,
+    most: float = 0.0,
 ) -> tuple[np.ndarray, int]:
     """Depth below the isosurface at all nodes, in units of the cell size, positive inside: (n,) float32.
 
     Blocks of cells are halved only where the surface can be near, since distances change no faster than places; nodes
     far from it get the depth of their block's middle. Also returns how many signs were put right, see `clean_signs`.
+    Nodes up to ``most`` [m] further outside count as near.
     """
     depth = np.empty(lattice.node_count, np.float32)
-    block, values, active = blocks_near(lattice, distance, offset, deadline)
+    block, values, active = blocks_near(lattice, distance, offset, deadline, most)
     for grid_depth, first, shift in (
         (lattice.grids(depth)[0], 0, 0.0),
         (lattice.grids(depth)[1], lattice.corner_count, 0.5),
@@ -137,9 +139,12 @@ def sampled(
 
 
 def blocks_near(
-    lattice: Bcc, distance: SignedDistance, offset: float, deadline: float | None
+    lattice: Bcc, distance: SignedDistance, offset: float, deadline: float | None, most: float = 0.0
 ) -> tuple[int, np.ndarray, np.ndarray]:
-    """Cells per block's edge, the depth at each block's middle, and whether the isosurface may come within a cell."""
+    """Cells per block's edge, the depth at each block's middle, and whether the isosurface may come within a cell.
+
+    It may lie up to ``most`` [m] further outside.
+    """
     block = 1
     while block < 32 and 4 * block < max(lattice.shape):
         block *= 2
@@ -150,7 +155,7 @@ def blocks_near(
         rows = np.flatnonzero(active)
         middles = (np.stack(np.unravel_index(rows, values.shape), axis=1) + 0.5) * (block * lattice.size)
         values.ravel()[rows] = (offset - distance.at(lattice.origin + middles, None, deadline)) / lattice.size
-        active = np.abs(values) <= block * SHORT + 1.0
+        active = np.abs(values) <= block * SHORT + 1.0 + most / lattice.size
         # Where the sign flips far from any triangle there is a hole, or a wrong sign: look closer.
         for axis in range(3):
             one, other = _cut(axis, 0, -1), _cut(axis, 1, None)

@@ -31,15 +31,23 @@ class Samples:
 
     @staticmethod
     def on(surface: SurfaceMesh, count: int = SAMPLES) -> Samples:
-        """Equal steps in area, and within the triangles the R2 sequence (Roberts 2018): no chance involved."""
+        """That many points."""
+        points, rows = Samples.places(surface, count)
+        return Samples(points, surface.components()[1][surface.triangles[rows, 0]])
+
+    @staticmethod
+    def places(surface: SurfaceMesh, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """That many points (n, 3) [m] and the triangle of each (n,).
+
+        Equal steps in area, and within the triangles the R2 sequence (Roberts 2018): no chance involved.
+        """
         total = np.cumsum(surface.areas())
         steps = np.arange(count)
         rows = np.minimum(np.searchsorted(total, (steps + 0.5) / count * total[-1], side="right"), len(total) - 1)
         u, v = (0.5 + steps * 0.7548776662466927) % 1.0, (0.5 + steps * 0.5698402909980532) % 1.0
         u, v = np.where(u + v > 1.0, 1.0 - u, u), np.where(u + v > 1.0, 1.0 - v, v)
         a, b, c = (surface.vertices[surface.triangles[rows, i]] for i in range(3))
-        points = a + u[:, None] * (b - a) + v[:, None] * (c - a)
-        return Samples(points, surface.components()[1][surface.triangles[rows, 0]])
+        return a + u[:, None] * (b - a) + v[:, None] * (c - a), rows
 
 
 class Lost(NamedTuple):

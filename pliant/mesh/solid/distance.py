@@ -105,7 +105,7 @@ class SignedDistance:
             accuracy: of the winding number, see `ACCURACY`; larger is slower and more exact.
         """
         distance = np.empty(len(points))
-        for part, placed, reach in self._chunks(points, progress, deadline):
+        for part, placed, reach in self.chunks(points, progress, deadline):
             out = wp.empty(len(placed), dtype=float, device=self.device)
             launch(
                 distance_kernels.signed_distances,
@@ -128,7 +128,7 @@ class SignedDistance:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Unsigned distance (n,) [m], triangle (n,) int32 and barycentric weights (n, 3) of the nearest points."""
         distance, triangle, weights = np.empty(len(points)), np.empty(len(points), np.int32), np.empty((len(points), 3))
-        for part, placed, reach in self._chunks(points, progress, deadline):
+        for part, placed, reach in self.chunks(points, progress, deadline):
             outs = [wp.empty(len(placed), dtype=kind, device=self.device) for kind in (float, int, wp.vec3)]
             launch(
                 distance_kernels.nearest_points,
@@ -151,7 +151,7 @@ class SignedDistance:
         """
         touched = np.empty(len(centers), bool)
         half = 0.5 * edge / self.scale * (1.0 + 1e-6) + 1e-6
-        for part, placed, _ in self._chunks(centers, None, deadline):
+        for part, placed, _ in self.chunks(centers, None, deadline):
             out = wp.empty(len(placed), dtype=wp.uint8, device=self.device)
             launch(
                 distance_kernels.touched_cubes,
@@ -164,16 +164,25 @@ class SignedDistance:
             touched[part] = out.numpy() != 0
         return touched
 
-    def _chunks(
+    def placed(self, points: np.ndarray) -> np.ndarray:
+        """Points (n, 3) [m] in the unit box of the queries: (n, 3) float32."""
+        return ((np.asarray(points, np.float64) - self.center) / self.scale).astype(np.float32)
+
+    @property
+    def mesh_id(self) -> wp.uint64:
+        """Of the triangles in the unit box, turned outward, for kernels; their rows are ``rows``."""
+        return self._mesh.id
+
+    def chunks(
         self, points: np.ndarray, progress: Progress | None, deadline: float | None
     ) -> Iterator[tuple[slice, wp.array, float]]:
         """Ranges of the points with their places in the unit box, and how far the surface may be from them."""
         for start in range(0, len(points), CHUNK):
             check_time(deadline)
             part = slice(start, min(start + CHUNK, len(points)))
-            placed = (np.asarray(points[part], np.float64) - self.center) / self.scale
+            placed = self.placed(points[part])
             reach = 2.0 * float(np.abs(placed).max()) + 2.0
-            yield part, wp.array(placed.astype(np.float32), dtype=wp.vec3, device=self.device), reach
+            yield part, wp.array(placed, dtype=wp.vec3, device=self.device), reach
             if progress is not None:
                 progress("distance", part.stop / len(points))
 

@@ -12,38 +12,50 @@ from pliant.mesh.solid.bcc import TooFineError
 from pliant.mesh.solid.checks import LOST, Lost, Samples, lost_parts, outside_of
 from pliant.mesh.solid.distance import OutOfTimeError, Progress, SignedDistance
 from pliant.mesh.solid.fit_size import Fit, Target, fit_size
-from pliant.mesh.solid.stuffing import stuff
+from pliant.mesh.solid.stuffing import Sampling
+from pliant.mesh.solid.thickness import HALF_THICKNESS, LocalOffset, offset_for
 from pliant.mesh.solid.voxelize import voxelize
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 
 LOST_AREA = 0.025
 """Part of the surface's area that a solid may miss before something is done about it."""
-LADDER = ((2, 0.0), (2, 0.1), (2, 0.2), (4, 0.0), (4, 0.1), (4, 0.2), (4, 0.3), (4, 0.5))
-"""What is tried in turn when a part of the surface is missed: how many times the wanted elements, and the outward
-offset in element sizes. An offset of a tenth adds about 5 % to the volume of a scan of 8000 tets."""
+LADDER = ((2, 0.0), (2, 0.1), (4, 0.0), (4, 0.2), (4, 0.5))
+"""What is tried in turn when a part of the surface is missed even so: how many times the wanted elements, and the
+outward offset of the whole boundary in element sizes."""
 MOST_TIMES = 6.0
 """Times the wanted elements beyond which a step of the ladder is not taken."""
+HOPELESS_AREA = 0.5
+"""Part of the area whose loss is not cured by smaller elements: the solid is wrapped around everything at once."""
 BEARABLE_AREA = 0.1
 """Part of the area that may be missed, after the whole ladder, before the solid is wrapped around everything."""
 WORTH_A_NOTE = 0.002
 """Part of the surface's area whose loss is told even if nothing is done about it."""
 OFFSETS = tuple((1, offset) for offset in (0.1, 0.2, 0.3, 0.5))
 """The same where the element size is given."""
+ROUNDS = 6
+"""How often the boundary is moved outward where thin parts still stick out."""
+STICKING_OUT = 0.15
+"""Distance in element sizes that a thin part may lie outside."""
+RAISE = (0.06, 0.15)
+"""Least and most that one round moves the boundary, in element sizes."""
 MOST_OFFSET = 1.0
 """Largest outward offset, in element sizes: at this depth every point of the surface has lattice nodes around it."""
-FIRST_OFFSET, OFFSET_STEP = 0.2, 0.12
-"""Where the search for the smallest enclosing offset starts, and its largest step, in element sizes."""
-ENCLOSING_TRIES = 14
+FIRST_OFFSET = 0.1
+"""Offset of the whole boundary with which the search for an enclosing solid starts, in element sizes."""
+ENCLOSING_ROUNDS, ENCLOSING_SIZES = 12, 3
+NEAR = 0.3
+"""Depth in element sizes below which a point is not looked at again while the boundary is moved elsewhere."""
 
 
 class Made(NamedTuple):
-    """A solid with its method, element size [m] and offset [m]."""
+    """A solid with its method, element size [m], largest offset [m], and the part of that which is not the same all over."""
 
     mesh: TetMesh | VoxelLattice
     method: str
     size: float
     offset: float
+    local: LocalOffset | None = None
 
 
 class Filler:
@@ -62,7 +74,7 @@ class Filler:
         """What was done and why, for the user."""
 
     def filled(self, size: float, target: Target | None, until: float, keep_thin: bool = True) -> Made:
-        """Stuffing at the right size; finer, offset or caged where parts of the surface would be missed.
+        """Stuffing at the right size, thin parts made thicker; finer, offset or caged where parts would be missed.
 
         Args:
             size: of the elements, the first that is tried where there is a target [m].
@@ -71,65 +83,73 @@ class Filler:
             keep_thin: do something about parts that are missed.
         """
 
-        def make(size: float, offset: float = 0.0) -> TetMesh:
-            return stuff(self.distance, size, offset, self.device, self.progress, until, self.where)
+        def make(size: float, offset: float = 0.0) -> Made:
+            return (
+                self.thickened(size, offset, until)
+                if keep_thin
+                else stuffed(self.sampling(size, offset, until), offset, None)
+            )
 
         fit = Fit(make(size), size) if target is None else fit_size(make, counter(target), size, target)
-        found = Made(fit.mesh, "stuffing", fit.size, 0.0)
-        if not keep_thin and len(fit.mesh.tets):
+        found: Made = fit.mesh
+        if not keep_thin and len(found.mesh.tets):
             self.notes += fit.notes
             return found
         samples = Samples.on(self.surface)
 
-        def missed(mesh: TetMesh) -> Lost:
+        def missed(made: Made) -> Lost:
             """By the element size meant at first."""
-            if not len(mesh.tets):
+            if not len(made.mesh.tets):
                 return Lost(1.0, 0, 0)
-            return lost_parts(samples, outside_of(mesh, samples.points, self.device, until), fit.size)
+            return lost_parts(samples, outside_of(made.mesh, samples.points, self.device, until), found.size)
 
-        def fits(mesh: TetMesh) -> bool:
-            return target is None or counter(target)(mesh) <= MOST_TIMES * target.count
+        def fits(made: Made) -> bool:
+            return target is None or counter(target)(made) <= MOST_TIMES * target.count
 
-        lost = missed(fit.mesh)
-        if good(lost) and fits(fit.mesh):
-            self.notes += fit.notes
+        lost = missed(found)
+        if good(lost) and fits(found):
+            self.notes += [*fit.notes, *self.told_of(found)]
             if lost.area > WORTH_A_NOTE or lost.specks:
-                told = f"{lost} are missed, that is lie more than {LOST:g} elements of {fit.size:.3g} m outside"
+                told = f"{lost} are missed, that is lie more than {LOST:g} elements of {found.size:.3g} m outside"
                 self.notes.append(f"thin parts: {told}")
             return found
-        if lost.area > 0.5 and not self.surface.is_closed():
+        if lost.area > HOPELESS_AREA and not self.surface.is_closed():
             self.notes.append('the surface is open and encloses little; it may be meant as a sheet (solid="surface")')
-        if not fits(fit.mesh):
+        meant = found.size
+        if not fits(found):
             # Larger elements find nothing inside thin walls, smaller ones are far too many.
-            fit, lost = Fit(fit.mesh, size), Lost(1.0, 0, 0)
-        told = f"elements of {fit.size:.3g} m are too large for thin parts: {lost} would be missed"
+            meant, lost = size, Lost(1.0, 0, 0)
+        told = f"elements of {meant:.3g} m are too large for thin parts: {lost} would be missed"
         least, closest = BEARABLE_AREA, None
+        if good(Lost(lost.area / 4.0, lost.parts, 0)) and fits(found):
+            least, closest = lost.area, found
         try:
-            for times, offset in OFFSETS if target is None else LADDER:
-                finer = fit.size * times ** (-1.0 / 3.0)
+            for times, offset in steps(lost, target):
+                finer = meant * times ** (-1.0 / 3.0)
                 try:
-                    mesh = make(finer, offset * finer)
+                    made = make(finer, offset * finer)
                 except TooFineError:
                     break
-                if not fits(mesh):
+                if not fits(made):
                     break
-                left = missed(mesh)
+                left = missed(made)
                 if left.area < least:
-                    least, closest = left.area, Made(mesh, "stuffing", finer, offset * finer)
+                    least, closest = left.area, made
                 if good(left):
-                    done = f"{len(mesh.tets):,} tets of {finer:.3g} m were made instead" if times > 1 else ""
+                    done = f"{len(made.mesh.tets):,} tets of {finer:.3g} m were made instead" if times > 1 else ""
                     moved = f"the boundary was moved {offset * finer:.3g} m outward" if offset else ""
-                    self.notes.append(f"{told}; {' and '.join(filter(None, (done, moved)))}")
-                    return Made(mesh, "stuffing", finer, offset * finer)
+                    self.notes += [f"{told}; {' and '.join(filter(None, (done, moved)))}", *self.told_of(made)]
+                    return made
             if closest is not None:
-                self.notes.append(
-                    f"{told}; elements of {closest.size:.3g} m with the boundary moved {closest.offset:.3g} m outward "
-                    f"still miss {100.0 * least:.3g} %"
-                )
+                self.notes += [
+                    f"{told}; elements of {closest.size:.3g} m with the boundary moved up to {closest.offset:.3g} m "
+                    f"outward still miss {100.0 * least:.3g} %",
+                    *self.told_of(closest),
+                ]
                 return closest
-            whole = self.enclosed(fit.size, target, until)
+            whole = self.enclosed(meant, target, until)
         except OutOfTimeError:
-            if not len(fit.mesh.tets):
+            if not len(found.mesh.tets):
                 raise
             self.notes.append(f"{told}; there was no time to do anything about it")
             return found
@@ -138,32 +158,59 @@ class Filler:
         self.notes.append(told)
         return whole
 
+    def thickened(self, size: float, offset: float, until: float) -> Made:
+        """Stuffing with thin parts made thick enough for it, see `offset_for`, and more so where they stick out."""
+        sampling = self.sampling(size, offset, until, MOST_OFFSET * size)
+        local = offset_for(self.surface, self.distance, size, until)
+        points = local.points
+        made = stuffed(sampling, offset, local)
+        for _ in range(ROUNDS if len(points) else 0):
+            outside = self.outside(made, points, until)
+            out = np.flatnonzero(outside > STICKING_OUT * size)
+            if not len(out):
+                break
+            by = np.clip(outside[out], RAISE[0] * size, RAISE[1] * size)
+            local = local.raised(points[out], by, MOST_OFFSET * size)
+            made = stuffed(sampling, offset, local)
+        return made
+
+    def sampling(self, size: float, offset: float, until: float, most: float = 0.0) -> Sampling:
+        return Sampling(self.distance, size, offset, self.progress, until, self.where, most)
+
+    def outside(self, made: Made, points: np.ndarray, until: float) -> np.ndarray:
+        """Distance of points (n, 3) [m] from a solid, negative inside; an element if there is no solid: (n,) [m]."""
+        if not len(made.mesh.vertices):
+            return np.full(len(points), made.size)
+        return outside_of(made.mesh, points, self.device, until)
+
+    def told_of(self, made: Made) -> list[str]:
+        """What was made thicker, in words."""
+        if made.local is None or not made.local.most:
+            return []
+        share = float((made.local.at(Samples.on(self.surface).points) > 0.01 * made.size).mean())
+        return [
+            f"parts thinner than {2.0 * HALF_THICKNESS * made.size:.2g} m were thickened, by up to "
+            f"{made.local.most:.2g} m on each side: {100.0 * share:.2g} % of the surface"
+        ]
+
     def enclosed(self, size: float, target: Target | None, until: float) -> Made:
-        """Stuffing with the smallest outward offset found for which every vertex of the surface lies inside."""
+        """Stuffing with the boundary moved outward, here more and there less, until the whole surface lies inside."""
         used = np.unique(self.surface.triangles)
         points = np.concatenate([self.surface.vertices[used], Samples.on(self.surface).points])
-        slack = 1e-6 * self.distance.scale
-        best: tuple[float, TetMesh, float, float] | None = None
-        part = FIRST_OFFSET
-        for _ in range(ENCLOSING_TRIES):
+        best: tuple[float, Made] | None = None
+        for _ in range(ENCLOSING_SIZES):
             try:
-                mesh = stuff(self.distance, size, part * size, self.device, self.progress, until, self.where)
-                outside = outside_of(mesh, points, self.device, until) if len(mesh.tets) else np.array([size])
+                made = self._wrapped(points, size, until)
             except OutOfTimeError:
                 if best is None:
                     raise
                 break
-            excess = float(outside.max())
-            if excess > slack:
-                if part >= MOST_OFFSET:
-                    break
-                # A thin part that was missed is far outside, yet a little more offset may bring it back.
-                part = min(part + min(max(1.02 * excess / size, 0.02), OFFSET_STEP), MOST_OFFSET)
-                continue
-            ratio = 1.0 if target is None else counter(target)(mesh) / target.count
+            if made is None:
+                break
+            ratio = 1.0 if target is None else counter(target)(made) / target.count
             error = abs(math.log(ratio))
             if best is None or error < best[0]:
-                best = (error, mesh, size, part * size)
+                best = (error, made)
             if error <= math.log(1.0 + Target.TOLERANCE):
                 break
             size *= ratio ** (1.0 / 3.0)
@@ -173,9 +220,46 @@ class Filler:
             )
             lattice = voxelize(self.distance, size, True, self.device, self.progress, until)
             return Made(lattice.tets(), "voxels", size, 0.0)
-        if target is not None and best[0] > math.log(1.0 + Target.WORTH_A_NOTE):
-            self.notes.append(f"{counter(target)(best[1]):,} {target.kind} were reached, {target.count:,} were wanted")
-        return Made(best[1], "stuffing", best[2], best[3])
+        error, made = best
+        if target is not None and error > math.log(1.0 + Target.WORTH_A_NOTE):
+            self.notes.append(f"{counter(target)(made):,} {target.kind} were reached, {target.count:,} were wanted")
+        return made
+
+    def _wrapped(self, points: np.ndarray, size: float, until: float) -> Made | None:
+        """Elements of a size around all of the points of the surface (n, 3) [m]; none if that fails."""
+        slack = 1e-6 * self.distance.scale
+        offset, most = FIRST_OFFSET * size, MOST_OFFSET * size
+        sampling = self.sampling(size, offset, until, most)
+        local = offset_for(self.surface, self.distance, size, until)
+        near = np.arange(len(points))
+        for _ in range(ENCLOSING_ROUNDS):
+            made = stuffed(sampling, offset, local)
+            outside = self.outside(made, points[near], until)
+            if len(near) < len(points) and outside.max(initial=0.0) <= slack:
+                # Nothing should have changed for the points left out of the last rounds: look once more.
+                near = np.arange(len(points))
+                outside = self.outside(made, points, until)
+            out = np.flatnonzero(outside > slack)
+            print('DBG',size,len(near),len(out),outside.max()/size,len(local.points),__import__('time').time()%1000)
+            if not len(out):
+                return made
+            by = np.clip(1.1 * outside[out] + 0.02 * size, 0.0, RAISE[1] * size)
+            local = local.raised(points[near[out]], by, most)
+            near = near[outside > -NEAR * size]
+        return None
+
+
+def stuffed(sampling: Sampling, offset: float, local: LocalOffset | None) -> Made:
+    """Stuffing with the boundary moved outward by an offset [m] and, in places, by a further one."""
+    most = 0.0 if local is None else local.most
+    return Made(sampling.filled(local), "stuffing", sampling.size, offset + most, local)
+
+
+def steps(lost: Lost, target: Target | None) -> tuple[tuple[int, float], ...]:
+    """What is tried when this much of the surface is missed."""
+    if target is None:
+        return OFFSETS
+    return () if lost.area > HOPELESS_AREA else LADDER
 
 
 def good(lost: Lost) -> bool:
@@ -184,5 +268,5 @@ def good(lost: Lost) -> bool:
 
 
 def counter(target: Target) -> Any:
-    """A function that counts a mesh's tets or vertices."""
-    return (lambda mesh: len(mesh.vertices)) if target.kind == "vertices" else (lambda mesh: len(mesh.tets))
+    """A function that counts the tets or vertices of what was made."""
+    return lambda made: len(made.mesh.vertices if target.kind == "vertices" else made.mesh.tets)

@@ -15,6 +15,7 @@ from pliant.mesh import arrays
 from pliant.mesh.solid.bcc import SHORT, Bcc, sampled
 from pliant.mesh.solid.distance import Progress, SignedDistance, check_time
 from pliant.mesh.solid.stuffing_tables import COUNTS, INSIDE, ON, OUTSIDE, STENCILS
+from pliant.mesh.solid.thickness import LocalOffset
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import EDGE_CORNERS, TetMesh
 
@@ -50,21 +51,55 @@ def stuff(
         a mesh of positive tets, perhaps without any if nothing is enclosed at this size.
     """
     distance = surface if isinstance(surface, SignedDistance) else SignedDistance(surface, device)
-    where = name or distance.where
-    if not (np.isfinite(size) and size > 0.0 and np.isfinite(offset)):
-        raise InputError(f"size {size!r}, offset {offset!r}", where, "Give a positive size and a finite offset")
-    reach = max(offset, 0.0)
-    lattice = Bcc.around(distance.low - reach, distance.high + reach, size, where)
-    depth, turned = sampled(lattice, distance, offset, progress, deadline)
-    check_time(deadline)
-    states, moved, moved_to, cuts = _warped(lattice, depth)
-    tets = _stencilled(lattice, states, cuts, deadline)
-    vertices, tets = _numbered(lattice, tets, moved, moved_to, cuts)
-    notes = list(distance.notes)
-    if turned:
-        notes.append(f"{turned} lattice nodes had a sign that their neighbours contradict; it was turned")
-    mesh = TetMesh(vertices, tets, where, tuple(notes))
-    return _without_crumbs(mesh, size) if len(tets) else mesh
+    return Sampling(distance, size, offset, progress, deadline, name).filled()
+
+
+class Sampling:
+    """The depth of lattice nodes below a surface, to be filled with tets, once or more with different local offsets.
+
+    Args:
+        distance: to the surface.
+        size, offset, progress, deadline, name: as in `stuff`.
+        most: the largest local offset that will be asked for [m].
+    """
+
+    def __init__(
+        self,
+        distance: SignedDistance,
+        size: float,
+        offset: float = 0.0,
+        progress: Progress | None = None,
+        deadline: float | None = None,
+        name: str = "",
+        most: float = 0.0,
+    ):
+        self.distance, self.size, self.deadline = distance, size, deadline
+        self.where = name or distance.where
+        if not (np.isfinite(size) and size > 0.0 and np.isfinite(offset)):
+            raise InputError(f"size {size!r}, offset {offset!r}", self.where, "Give a positive size, a finite offset")
+        reach = max(offset, 0.0) + most
+        self.lattice = Bcc.around(distance.low - reach, distance.high + reach, size, self.where)
+        self.depth, self.turned = sampled(self.lattice, distance, offset, progress, deadline, most)
+        # Beyond these no edge can be cut.
+        self._near = np.flatnonzero((self.depth < 1.0) & (self.depth > -1.0 - most / size)) if most else None
+        self._near_points = None if self._near is None else self.lattice.points(self._near)
+
+    def filled(self, local: LocalOffset | None = None) -> TetMesh:
+        """The tets, with a further outward offset that differs from place to place."""
+        depth = self.depth
+        if local is not None and local.most and self._near_points is not None:
+            # Added after wrong signs were looked for, since it may change faster than place.
+            depth = depth.copy()
+            depth[self._near] += (local.at(self._near_points, self.deadline) / self.size).astype(np.float32)
+        check_time(self.deadline)
+        states, moved, moved_to, cuts = _warped(self.lattice, depth)
+        tets = _stencilled(self.lattice, states, cuts, self.deadline)
+        vertices, tets = _numbered(self.lattice, tets, moved, moved_to, cuts)
+        notes = list(self.distance.notes)
+        if self.turned:
+            notes.append(f"{self.turned} lattice nodes had a sign that their neighbours contradict; it was turned")
+        mesh = TetMesh(vertices, tets, self.where, tuple(notes))
+        return _without_crumbs(mesh, self.size) if len(tets) else mesh
 
 
 @dataclasses.dataclass(frozen=True)

@@ -109,7 +109,7 @@ def tetrahedralize(
         progress: called with the name of a stage and how much of it is done, 0 to 1.
     """
     work = _Work(surface, settings, device, progress)
-    mesh, method, size, offset = work.made()
+    mesh, method, size, offset, _ = work.made()
     if not len(mesh.vertices):
         raise InputError(
             f"elements of {size:.3g} m are too large: none lies inside the surface", work.where, "Use smaller elements"
