@@ -16,10 +16,11 @@ from pliant.launch import pick_device
 from pliant.mesh import cache
 from pliant.mesh.io import FORMATS, format_of, write_mesh
 from pliant.mesh.lattice import VoxelLattice
-from pliant.mesh.prepare import load_mesh, placed_surface, prepare
+from pliant.mesh.prepare import prepare
 from pliant.mesh.prepare_settings import PrepareSettings
 from pliant.mesh.prepared import SUFFIX, PreparedBody, write_body
 from pliant.mesh.repair.diagnose import Diagnosis, diagnose
+from pliant.mesh.source import load_mesh, placed_surface
 
 Say = Callable[[str], None]
 

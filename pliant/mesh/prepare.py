@@ -14,10 +14,8 @@ import numpy as np
 
 from pliant.errors import InputError
 from pliant.mesh import arrays, cache
-from pliant.mesh.assets import asset_names, asset_path
 from pliant.mesh.embed import embed
 from pliant.mesh.even import even_out
-from pliant.mesh.io import read_mesh
 from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.prepare_settings import PrepareSettings
 from pliant.mesh.prepared import SUFFIX, PreparedBody, read_body, write_body
@@ -26,10 +24,10 @@ from pliant.mesh.repair.repair import classify, repair
 from pliant.mesh.repair.settings import RepairSettings
 from pliant.mesh.solid.checks import quality_of
 from pliant.mesh.solid.tetrahedralize import SolidSettings, tetrahedralize
+from pliant.mesh.source import Mesh, as_cover, as_surface, contents, load_mesh, placed, size_factor
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 
-Mesh = TetMesh | VoxelLattice | SurfaceMesh
 ProgressCall = Callable[[str, float], None]
 
 # What a volume mesh is without being made again.
@@ -66,7 +64,7 @@ def prepare(
     settings = settings or PrepareSettings()
     tell = progress or (lambda stage, done: None)
     tell("reading", 0.0)
-    cover = None if skin is None else _cover(load_mesh(skin))
+    cover = None if skin is None else as_cover(load_mesh(skin))
     if isinstance(source, (str, os.PathLike)) and Path(source).suffix.lower() == SUFFIX:
         return _read_ready(source, settings, cover, device)
     if settings.tets is not None and settings.element_size is not None:
@@ -75,7 +73,7 @@ def prepare(
     if not isinstance(mesh, SurfaceMesh):
         corners, what = (mesh.tets, "tet") if isinstance(mesh, TetMesh) else (mesh.cubes, "cube")
         arrays.check_indices(corners, len(mesh.vertices), what, mesh.name or "mesh")
-    key = cache.fingerprint(RECIPE, dataclasses.asdict(settings), *_contents(mesh), *_contents(cover))
+    key = cache.fingerprint(RECIPE, dataclasses.asdict(settings), *contents(mesh), *contents(cover))
     if use_cache and (kept := cache.find(key, SUFFIX)) is not None:
         try:
             body = read_body(kept)
@@ -96,13 +94,13 @@ def _make(
 ) -> PreparedBody:
     """The body of a mesh as it was read."""
     clock = _Clock()
-    factor = _factor(mesh, settings.size)
-    mesh = _placed(mesh, settings.up, factor)
+    factor = size_factor(mesh, settings.size)
+    mesh = placed(mesh, settings.up, factor)
     notes = list(mesh.notes)
     facts: dict[str, Any] = {"settings": dataclasses.asdict(settings), "scale": factor, "cached": False}
     solid: Mesh
     if _must_be_made(mesh, settings.solid, notes):
-        surface = _as_surface(mesh)
+        surface = as_surface(mesh)
         with clock("repair"):
             surface = _repaired(surface, settings, notes, facts)
         with clock("solid"):
@@ -117,7 +115,7 @@ def _make(
         if settings.size is None and (doubt := unit_warning(float(np.linalg.norm(np.ptp(solid.vertices, axis=0))))):
             notes.append(doubt)
     if cover is not None:
-        shown = _placed(cover, settings.up, factor)
+        shown = placed(cover, settings.up, factor)
     embedding = None
     if shown is not None:
         with clock("embed"):
@@ -159,94 +157,6 @@ class _Clock:
         begin = time.perf_counter()
         yield
         self.seconds[stage] = round(time.perf_counter() - begin, 3)
-
-
-def load_mesh(source: str | os.PathLike | Mesh) -> Mesh:
-    """A mesh from a file, a sample mesh's name, or itself."""
-    if isinstance(source, (TetMesh, VoxelLattice, SurfaceMesh)):
-        return source
-    if not isinstance(source, (str, os.PathLike)):
-        raise InputError(
-            f"{type(source).__name__} is no mesh", "prepare", "Give a file, a sample mesh's name or a mesh"
-        )
-    text = os.fspath(source)
-    if isinstance(text, str) and text in asset_names() and not os.path.exists(text):
-        return dataclasses.replace(read_mesh(asset_path(text)), name=text)
-    if not os.path.exists(text) and not Path(str(text)).suffix:
-        raise InputError(
-            "there is no such file, and no sample mesh of this name",
-            str(text),
-            f"Give a mesh file, or one of: {', '.join(asset_names())}",
-        )
-    return read_mesh(text)
-
-
-def _as_surface(mesh: Mesh) -> SurfaceMesh:
-    if isinstance(mesh, SurfaceMesh):
-        return mesh
-    if isinstance(mesh, VoxelLattice):
-        mesh = mesh.tets()
-    return mesh.oriented()[0].surface_mesh()
-
-
-def _cover(mesh: Mesh) -> SurfaceMesh:
-    """A surface that is carried besides: it may be broken, but its triangles must be there."""
-    surface = _as_surface(mesh)
-    if not len(surface.triangles):
-        raise InputError("has no triangles", surface.name or "skin", "Give a skin with at least one triangle")
-    surface = surface.drop_unused()
-    arrays.check_finite(surface.vertices, surface.name or "skin")
-    return surface
-
-
-def _contents(mesh: Mesh | None) -> list[Any]:
-    """What of a mesh its body depends on."""
-    if mesh is None:
-        return [None]
-    parts: list[Any] = [type(mesh).__name__, mesh.name, list(mesh.notes), mesh.vertices]
-    if isinstance(mesh, SurfaceMesh):
-        parts.append(mesh.triangles)
-        if mesh.look is not None:
-            parts += [[dataclasses.asdict(paint) for paint in mesh.look.paints], list(mesh.look.parts)]
-            arrays = (mesh.look.uv, mesh.look.paint_of, mesh.look.part_of, mesh.look.vertex_colors)
-            parts += [a if a is not None else "" for a in arrays]
-    else:
-        parts += [mesh.tets] if isinstance(mesh, TetMesh) else [mesh.cubes, mesh.cells]
-    return parts
-
-
-def _factor(mesh: Mesh, size: float | None) -> float:
-    """What the mesh must be scaled by to have its longest side of `size` [m]."""
-    if size is None:
-        return 1.0
-    used = mesh.vertices
-    if isinstance(mesh, SurfaceMesh) and len(mesh.triangles):
-        named = np.unique(mesh.triangles)
-        used = used[named[(named >= 0) & (named < len(used))]]
-    used = used[np.isfinite(used).all(axis=1)]
-    longest = float(np.ptp(used, axis=0).max()) if len(used) else 0.0
-    if longest <= 0.0 or not np.isfinite(size / longest):
-        raise InputError(
-            f"the mesh has no extent ({longest:g}) that could be scaled to {size:g} m",
-            mesh.name or "mesh",
-            "Check its vertices: all of them lie at one place",
-        )
-    return size / longest
-
-
-def placed_surface(mesh: Mesh, settings: PrepareSettings) -> SurfaceMesh:
-    """The surface of a mesh with y up and in the wanted size."""
-    return _as_surface(_placed(mesh, settings.up, _factor(mesh, settings.size)))
-
-
-def _placed(mesh: Any, up: str, factor: float) -> Any:
-    """The mesh with y up, scaled about its origin."""
-    vertices = mesh.vertices
-    if up == "z":
-        vertices = np.stack([vertices[:, 0], vertices[:, 2], -vertices[:, 1]], axis=1)
-    if factor != 1.0:
-        vertices = vertices * factor
-    return mesh if vertices is mesh.vertices else dataclasses.replace(mesh, vertices=vertices)
 
 
 def _repaired(surface: SurfaceMesh, settings: PrepareSettings, notes: list[str], facts: dict[str, Any]) -> SurfaceMesh:
@@ -397,7 +307,7 @@ def _resized(body: PreparedBody, size: float | None) -> PreparedBody:
     if size is None:
         return body
     seen = body.skin or body.solid
-    factor = _factor(seen, size)
+    factor = size_factor(seen, size)
     embedding = body.embedding
     if embedding is not None:
         height = None if embedding.height is None else embedding.height * factor

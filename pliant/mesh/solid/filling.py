@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,13 +42,14 @@ MOST_OFFSET = 1.0
 """Largest outward offset, in element sizes: at this depth every point of the surface has lattice nodes around it."""
 FIRST_OFFSET = 0.1
 """Offset of the whole boundary with which the search for an enclosing solid starts, in element sizes."""
-ENCLOSING_ROUNDS, ENCLOSING_SIZES = 12, 3
-NEAR = 0.3
+ENCLOSING_ROUNDS, ROUNDS_TO_COUNT = 16, 2
+"""How often it is moved further outward where points stick out; and how often while the element size is fitted."""
+NEAR = 0.05
 """Depth in element sizes below which a point is not looked at again while the boundary is moved elsewhere."""
 
 
 class Made(NamedTuple):
-    """A solid with its method, element size [m], largest offset [m], and the part of that which is not the same all over."""
+    """A solid with its method, element size [m] and largest offset [m], and the local part of that."""
 
     mesh: TetMesh | VoxelLattice
     method: str
@@ -197,56 +197,46 @@ class Filler:
         """Stuffing with the boundary moved outward, here more and there less, until the whole surface lies inside."""
         used = np.unique(self.surface.triangles)
         points = np.concatenate([self.surface.vertices[used], Samples.on(self.surface).points])
-        best: tuple[float, Made] | None = None
-        for _ in range(ENCLOSING_SIZES):
-            try:
-                made = self._wrapped(points, size, until)
-            except OutOfTimeError:
-                if best is None:
-                    raise
-                break
-            if made is None:
-                break
-            ratio = 1.0 if target is None else counter(target)(made) / target.count
-            error = abs(math.log(ratio))
-            if best is None or error < best[0]:
-                best = (error, made)
-            if error <= math.log(1.0 + Target.TOLERANCE):
-                break
-            size *= ratio ** (1.0 / 3.0)
-        if best is None:
+        notes: tuple[str, ...] = ()
+        if target is not None:
+            # A few rounds tell the count.
+            fit = fit_size(
+                lambda size: self._wrapped(points, size, ROUNDS_TO_COUNT, until)[0], counter(target), size, target
+            )
+            size, notes = fit.size, fit.notes
+        made, held = self._wrapped(points, size, ENCLOSING_ROUNDS, until)
+        if not held:
             self.notes.append(
                 f"no offset up to {MOST_OFFSET:g} element sizes encloses the surface; a cage of cubes does"
             )
             lattice = voxelize(self.distance, size, True, self.device, self.progress, until)
             return Made(lattice.tets(), "voxels", size, 0.0)
-        error, made = best
-        if target is not None and error > math.log(1.0 + Target.WORTH_A_NOTE):
-            self.notes.append(f"{counter(target)(made):,} {target.kind} were reached, {target.count:,} were wanted")
+        self.notes += notes
         return made
 
-    def _wrapped(self, points: np.ndarray, size: float, until: float) -> Made | None:
-        """Elements of a size around all of the points of the surface (n, 3) [m]; none if that fails."""
+    def _wrapped(self, points: np.ndarray, size: float, rounds: int, until: float) -> tuple[Made, bool]:
+        """Elements of a size around the points of the surface (n, 3) [m], and whether all of them are inside."""
         slack = 1e-6 * self.distance.scale
         offset, most = FIRST_OFFSET * size, MOST_OFFSET * size
         sampling = self.sampling(size, offset, until, most)
         local = offset_for(self.surface, self.distance, size, until)
+        made = stuffed(sampling, offset, local)
         near = np.arange(len(points))
-        for _ in range(ENCLOSING_ROUNDS):
-            made = stuffed(sampling, offset, local)
+        for k in range(rounds):
             outside = self.outside(made, points[near], until)
             if len(near) < len(points) and outside.max(initial=0.0) <= slack:
-                # Nothing should have changed for the points left out of the last rounds: look once more.
+                # Little should have changed for the points left out of the last rounds: look once more.
                 near = np.arange(len(points))
                 outside = self.outside(made, points, until)
             out = np.flatnonzero(outside > slack)
-            print('DBG',size,len(near),len(out),outside.max()/size,len(local.points),__import__('time').time()%1000)
             if not len(out):
-                return made
-            by = np.clip(1.1 * outside[out] + 0.02 * size, 0.0, RAISE[1] * size)
+                return made, True
+            # Ever larger steps for the last few, where a node that is moved onto the boundary may undo a small one.
+            by = np.clip(1.1 * outside[out] + 0.02 * (k + 1) * size, 0.0, RAISE[1] * size)
             local = local.raised(points[near[out]], by, most)
             near = near[outside > -NEAR * size]
-        return None
+            made = stuffed(sampling, offset, local)
+        return made, False
 
 
 def stuffed(sampling: Sampling, offset: float, local: LocalOffset | None) -> Made:

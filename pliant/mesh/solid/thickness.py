@@ -69,11 +69,11 @@ class LocalOffset:
     def raised(self, points: np.ndarray, by: np.ndarray, most: float) -> LocalOffset:
         """A copy with an offset at some points of the surface (n, 3) [m] that is larger by (n,), up to a bound [m]."""
         kept = _one_per_cell(points, by, 0.5 * SPACING * self.radius)
-        points, by = points[kept], by[kept]
-        points = np.concatenate([points, self.points])
-        amounts = np.concatenate([np.minimum(self.at(points[: len(by)]) + by, most), self.amounts])
-        kept = _one_per_cell(points, amounts, 0.5 * SPACING * self.radius)
-        return LocalOffset(self.distance, points[kept], amounts[kept], self.radius)
+        points = points[kept]
+        amounts = np.minimum(self.at(points) + by[kept], most)
+        return LocalOffset(
+            self.distance, np.concatenate([self.points, points]), np.concatenate([self.amounts, amounts]), self.radius
+        )
 
 
 def offset_for(
