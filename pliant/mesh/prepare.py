@@ -37,7 +37,7 @@ SOUND_ANGLE = 1.0
 # Part of a solid's volume that must be filled for its material to be taken as it is, and the least reckoned with.
 NOTED_FILL, LEAST_FILL = 0.97, 1e-3
 # Raised when preparing makes something else of the same mesh, so that what was kept is not used any more.
-RECIPE = 3
+RECIPE = 4
 # Part of a mean edge by which the skin may lie outside the solid without a word.
 STICKS_OUT = 0.5
 

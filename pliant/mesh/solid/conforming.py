@@ -59,7 +59,8 @@ def conform(surface: SurfaceMesh, size: float, time_limit: float = 120.0, envelo
         )
         command = [sys.executable, "-c", SCRIPT, str(given), str(made)]
         try:
-            done = subprocess.run(command, capture_output=True, timeout=time_limit, check=False)
+            # In the folder, since the library leaves a file where it runs.
+            done = subprocess.run(command, capture_output=True, timeout=time_limit, check=False, cwd=folder)
         except subprocess.TimeoutExpired:
             raise ConformingError(f"pytetwild was stopped after {time_limit:.3g} s") from None
         if done.returncode != 0 or not made.exists():

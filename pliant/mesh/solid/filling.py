@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pliant.mesh.lattice import VoxelLattice
-from pliant.mesh.solid.bcc import TooFineError
+from pliant.mesh.solid.bcc import Bcc, TooFineError
 from pliant.mesh.solid.checks import LOST, Lost, Samples, lost_parts, outside_of
 from pliant.mesh.solid.distance import OutOfTimeError, Progress, SignedDistance
 from pliant.mesh.solid.fit_size import Fit, Target, fit_size
@@ -15,7 +14,6 @@ from pliant.mesh.solid.stuffing import Sampling
 from pliant.mesh.solid.thickness import HALF_THICKNESS, LocalOffset, offset_for
 from pliant.mesh.solid.voxelize import voxelize
 from pliant.mesh.surface import SurfaceMesh
-from pliant.mesh.tets import TetMesh
 
 LOST_AREA = 0.025
 """Part of the surface's area that a solid may miss before something is done about it."""
@@ -32,16 +30,18 @@ WORTH_A_NOTE = 0.002
 """Part of the surface's area whose loss is told even if nothing is done about it."""
 OFFSETS = tuple((1, offset) for offset in (0.1, 0.2, 0.3, 0.5))
 """The same where the element size is given."""
-ROUNDS = 6
+ROUNDS = 8
 """How often the boundary is moved outward where thin parts still stick out."""
 STICKING_OUT = 0.15
 """Distance in element sizes that a thin part may lie outside."""
-RAISE = (0.06, 0.15)
+CORE_DEPTH = 0.08
+"""Depth in element sizes that the middle of a thin part must have."""
+RAISE = (0.05, 0.1)
 """Least and most that one round moves the boundary, in element sizes."""
 MOST_OFFSET = 1.0
 """Largest outward offset, in element sizes: at this depth every point of the surface has lattice nodes around it."""
-FIRST_OFFSET = 0.1
-"""Offset of the whole boundary with which the search for an enclosing solid starts, in element sizes."""
+FIRST_OFFSETS = (0.1, 1.0)
+"""Offsets of the whole boundary with which the search for an enclosing solid starts, in element sizes."""
 ENCLOSING_ROUNDS, ROUNDS_TO_COUNT = 16, 2
 """How often it is moved further outward where points stick out; and how often while the element size is fitted."""
 NEAR = 0.05
@@ -51,7 +51,7 @@ NEAR = 0.05
 class Made(NamedTuple):
     """A solid with its method, element size [m] and largest offset [m], and the local part of that."""
 
-    mesh: TetMesh | VoxelLattice
+    mesh: Any  # TetMesh, or VoxelLattice where cubes are asked for
     method: str
     size: float
     offset: float
@@ -84,11 +84,9 @@ class Filler:
         """
 
         def make(size: float, offset: float = 0.0) -> Made:
-            return (
-                self.thickened(size, offset, until)
-                if keep_thin
-                else stuffed(self.sampling(size, offset, until), offset, None)
-            )
+            if keep_thin:
+                return self.thickened(size, offset, until)
+            return stuffed(self.sampling(size, offset, until), offset, None)
 
         fit = Fit(make(size), size) if target is None else fit_size(make, counter(target), size, target)
         found: Made = fit.mesh
@@ -121,7 +119,7 @@ class Filler:
             meant, lost = size, Lost(1.0, 0, 0)
         told = f"elements of {meant:.3g} m are too large for thin parts: {lost} would be missed"
         least, closest = BEARABLE_AREA, None
-        if good(Lost(lost.area / 4.0, lost.parts, 0)) and fits(found):
+        if lost.area < least and not lost.parts:
             least, closest = lost.area, found
         try:
             for times, offset in steps(lost, target):
@@ -160,13 +158,16 @@ class Filler:
 
     def thickened(self, size: float, offset: float, until: float) -> Made:
         """Stuffing with thin parts made thick enough for it, see `offset_for`, and more so where they stick out."""
+        Bcc.around(self.distance.low, self.distance.high, size, self.where)  # refuses what is too fine
+        local, points, middles = offset_for(self.surface, self.distance, size, until)
+        if not len(points):
+            return stuffed(self.sampling(size, offset, until), offset, None)
         sampling = self.sampling(size, offset, until, MOST_OFFSET * size)
-        local = offset_for(self.surface, self.distance, size, until)
-        points = local.points
         made = stuffed(sampling, offset, local)
-        for _ in range(ROUNDS if len(points) else 0):
-            outside = self.outside(made, points, until)
-            out = np.flatnonzero(outside > STICKING_OUT * size)
+        for _ in range(ROUNDS):
+            outside, core = np.split(self.outside(made, np.concatenate([points, middles]), until), 2)
+            # A middle that is not well inside is near a hole, however small.
+            out = np.flatnonzero((outside > STICKING_OUT * size) | (core > -CORE_DEPTH * size))
             if not len(out):
                 break
             by = np.clip(outside[out], RAISE[0] * size, RAISE[1] * size)
@@ -185,12 +186,14 @@ class Filler:
 
     def told_of(self, made: Made) -> list[str]:
         """What was made thicker, in words."""
-        if made.local is None or not made.local.most:
+        if made.local is None:
             return []
-        share = float((made.local.at(Samples.on(self.surface).points) > 0.01 * made.size).mean())
+        share = 100.0 * float((made.local.at(Samples.on(self.surface).points) > 0.01 * made.size).mean())
+        if share < 0.05:
+            return []
         return [
             f"parts thinner than {2.0 * HALF_THICKNESS * made.size:.2g} m were thickened, by up to "
-            f"{made.local.most:.2g} m on each side: {100.0 * share:.2g} % of the surface"
+            f"{made.local.most:.2g} m on each side: {share:.{0 if share >= 10.0 else 1}f} % of the surface"
         ]
 
     def enclosed(self, size: float, target: Target | None, until: float) -> Made:
@@ -204,8 +207,11 @@ class Filler:
                 lambda size: self._wrapped(points, size, ROUNDS_TO_COUNT, until)[0], counter(target), size, target
             )
             size, notes = fit.size, fit.notes
-        made, held = self._wrapped(points, size, ENCLOSING_ROUNDS, until)
-        if not held:
+        for part in FIRST_OFFSETS:
+            made, held = self._wrapped(points, size, ENCLOSING_ROUNDS, until, part)
+            if held:
+                break
+        else:
             self.notes.append(
                 f"no offset up to {MOST_OFFSET:g} element sizes encloses the surface; a cage of cubes does"
             )
@@ -214,12 +220,17 @@ class Filler:
         self.notes += notes
         return made
 
-    def _wrapped(self, points: np.ndarray, size: float, rounds: int, until: float) -> tuple[Made, bool]:
-        """Elements of a size around the points of the surface (n, 3) [m], and whether all of them are inside."""
+    def _wrapped(
+        self, points: np.ndarray, size: float, rounds: int, until: float, part: float = FIRST_OFFSETS[0]
+    ) -> tuple[Made, bool]:
+        """Elements of a size around the points of the surface (n, 3) [m], and whether all of them are inside.
+
+        The whole boundary is moved outward by a part of the size to begin with.
+        """
         slack = 1e-6 * self.distance.scale
-        offset, most = FIRST_OFFSET * size, MOST_OFFSET * size
+        offset, most = part * size, MOST_OFFSET * size
         sampling = self.sampling(size, offset, until, most)
-        local = offset_for(self.surface, self.distance, size, until)
+        local, _, _ = offset_for(self.surface, self.distance, size, until)
         made = stuffed(sampling, offset, local)
         near = np.arange(len(points))
         for k in range(rounds):

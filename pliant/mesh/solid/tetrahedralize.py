@@ -51,9 +51,11 @@ class SolidSettings(Described):
         None, f"wanted number of tets; {DEFAULT_TETS} if nothing else says how fine", low=12, high=10_000_000
     )
     vertices: int | None = setting(None, "wanted number of vertices", low=8, high=2_000_000)
-    enclose: bool = setting(False, "move the boundary outward just so far that the whole surface lies inside")
+    enclose: bool = setting(
+        False, "move the boundary outward, where and as far as it must be, so that the whole surface lies inside"
+    )
     keep_thin: bool = setting(
-        True, "make smaller elements or move the boundary outward where thin parts would be missed"
+        True, "make thin parts thicker, and if need be the elements smaller, where they would be missed"
     )
     time_limit: float = setting(120.0, "after which something coarser is made", unit="s", above=0.0)
 
@@ -81,7 +83,7 @@ class Solid:
         mesh: the tets, or the cubes for method 'lattice'.
         method: the one that was used in the end.
         element_size: edge of a lattice cell [m].
-        offset: how far the boundary was moved outward [m].
+        offset: how far the boundary was moved outward, at most [m].
         notes: what was done and why, for the user.
         quality: counts and extremes, see `quality_of`.
     """
@@ -133,6 +135,7 @@ class _Work:
         self.device = self.distance.device
         self.where = surface.name or "surface mesh"
         self.notes: list[str] = []
+        self._refuse_large_elements()
 
     def made(self) -> Made:
         """The solid, its method, element size [m] and offset [m]."""
@@ -253,6 +256,18 @@ class _Work:
             f"{error.what}: the surface is too thin for its length; a cage of cubes of {size:.3g} m was made"
         )
         return Made(voxelize(self.distance, size, True, self.device).tets(), "voxels", size, 0.0)
+
+    def _refuse_large_elements(self) -> None:
+        """Raise when the element size given cannot show the surface's shape."""
+        size, longest = self.settings.element_size, self.distance.scale
+        cubes = self.settings.method in ("voxels", "lattice")
+        if size is not None and size > (1.0 + 1e-9) * (longest if cubes else 0.5 * longest):
+            raise InputError(
+                f"element_size {size:.3g} m is larger than {'' if cubes else 'half '}the longest side of the surface, "
+                f"which is {longest:.3g} m",
+                self.where,
+                f"Use elements of at most {longest / 8.0:.2g} m, and check the unit of the surface",
+            )
 
     def _refuse_sheet(self, volume: float) -> None:
         """Raise when the surface encloses nothing."""

@@ -11,15 +11,17 @@ from pliant.mesh.solid.checks import Samples
 from pliant.mesh.solid.distance import GRAIN, SignedDistance, check_time
 from pliant.mesh.surface import SurfaceMesh
 
-HALF_THICKNESS = 0.4
-"""Half the thickness, in element sizes, at which a plate or rod of any direction carries tets everywhere."""
-SPACING = 0.25
+HALF_THICKNESS = 0.36
+"""Half the thickness, in element sizes, that thin parts are given at first: most then carry tets almost everywhere."""
+WATCHED = 0.55
+"""Half the thickness, in element sizes, up to which a part may still break and is looked at."""
+SPACING = 0.33
 """Distance between the points at which the thickness is measured, in element sizes."""
 RADIUS = 1.0
 """Distance over which an offset falls to zero, in element sizes."""
 INSET = 0.02
 """How far points on edges and corners are moved into their triangle, as a part of its size."""
-MOST_POINTS = 1_000_000
+MOST_POINTS = 300_000
 GAP = 1e-6
 GRID_CELLS = 64
 
@@ -68,7 +70,7 @@ class LocalOffset:
 
     def raised(self, points: np.ndarray, by: np.ndarray, most: float) -> LocalOffset:
         """A copy with an offset at some points of the surface (n, 3) [m] that is larger by (n,), up to a bound [m]."""
-        kept = _one_per_cell(points, by, 0.5 * SPACING * self.radius)
+        kept = _one_per_cell(points, by, 0.75 * SPACING * self.radius)
         points = points[kept]
         amounts = np.minimum(self.at(points) + by[kept], most)
         return LocalOffset(
@@ -78,11 +80,14 @@ class LocalOffset:
 
 def offset_for(
     surface: SurfaceMesh, distance: SignedDistance, size: float, deadline: float | None = None
-) -> LocalOffset:
+) -> tuple[LocalOffset, np.ndarray, np.ndarray]:
     """The offset that makes every part of a surface thick enough to be filled with elements of a size [m].
 
     The thickness is measured by rays cast inward from points all over the surface; what is missing to twice
     `HALF_THICKNESS` is added half on each side, and falls to zero over one element size.
+
+    Returns:
+        the offset, points all over the thin parts (n, 3) [m], and for each the place half way to the other side.
     """
     points, rows = _spread_points(surface, distance, SPACING * size)
     check_time(deadline)
@@ -91,10 +96,14 @@ def offset_for(
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     if distance.turned:
         normals = -normals
-    half = thickness_at(distance, points, normals, 2.5 * HALF_THICKNESS * size, deadline) / 2.0
+    half = thickness_at(distance, points, normals, 2.5 * WATCHED * size, deadline) / 2.0
     amounts = HALF_THICKNESS * size - half
-    thin = amounts > 0.0
-    return LocalOffset(distance, points[thin], amounts[thin], RADIUS * size)
+    thin = np.flatnonzero(half < WATCHED * size)
+    points, amounts = points[thin], amounts[thin]
+    middles = points - half[thin, None] * normals[thin]
+    kept = _one_per_cell(points, amounts, SPACING * size)
+    kept = kept[amounts[kept] > 0.0]
+    return LocalOffset(distance, points[kept], amounts[kept], RADIUS * size), points, middles
 
 
 def thickness_at(

@@ -10,6 +10,8 @@ CONE_SIN = wp.constant(0.5)
 """One ray straight inward and six around it at 30 degrees."""
 OPPOSITE = wp.constant(-0.3)
 """Cosine between the normals of two sides of a thin part; at a box's edge it is 0, at a right cone's tip too."""
+FLAT = wp.constant(0.25)
+"""Part of its radius within which an offset does not fall, so that it does not sag between its points."""
 
 
 @wp.kernel
@@ -60,7 +62,7 @@ def spread(
     radius: float,
     amount_out: wp.array(dtype=float),
 ):
-    """The largest of all amounts at the nearest point of the surface, each falling to zero over ``radius``."""
+    """The largest of all amounts at the nearest point of the surface, each falling to zero at ``radius``."""
     i = start + wp.tid()
     query = wp.mesh_query_point_no_sign(mesh, points[i], reach)
     largest = float(0.0)
@@ -69,5 +71,6 @@ def spread(
         around = wp.hash_grid_query(grid, foot, radius)
         k = int(0)
         while wp.hash_grid_query_next(around, k):
-            largest = wp.max(largest, amounts[k] * (1.0 - wp.length(centers[k] - foot) / radius))
+            fall = (1.0 - wp.length(centers[k] - foot) / radius) / (1.0 - FLAT)
+            largest = wp.max(largest, amounts[k] * wp.min(fall, 1.0))
     amount_out[i] = largest

@@ -65,12 +65,13 @@ def test_enclosing_solid_holds_every_point_with_a_small_offset(device):
     assert len(solid.mesh.tets) == pytest.approx(4000, rel=0.12)
 
 
-def test_thin_arm_is_kept_by_smaller_elements_or_told():
+def test_thin_arm_is_kept_and_told():
     ball = shapes.ball(0.5, 8).surface_mesh()
     arm = shapes.box((1.2, 0.08, 0.08), (30, 2, 2)).surface_mesh().rotated((0, 0, 1), 0.7).translated((0.75, 0.6, 0.0))
     surface = joined(ball, arm)
     kept = tetrahedralize(surface, SolidSettings(tets=1500))
-    assert any("thin parts" in note for note in kept.notes)
+    assert any("were thickened" in note for note in kept.notes)
+    assert len(kept.mesh.tets) == pytest.approx(1500, rel=0.15)
     assert kept.mesh.vertices[:, 0].max() > 1.0
     dropped = tetrahedralize(surface, SolidSettings(tets=1500, keep_thin=False))
     assert len(dropped.mesh.tets) == pytest.approx(1500, rel=0.15)
@@ -80,8 +81,8 @@ def test_thin_arm_is_kept_by_smaller_elements_or_told():
 def test_plate_thinner_than_its_elements_gets_a_solid(thickness):
     plate = shapes.box((1.0, thickness, 1.0), (6, 1, 6)).surface_mesh()
     solid = tetrahedralize(plate, SolidSettings(tets=2000))
-    assert 500 < len(solid.mesh.tets) < 12_000
-    assert any("outward" in note for note in solid.notes) and solid.mesh.check() == []
+    assert len(solid.mesh.tets) == pytest.approx(2000, rel=0.15)
+    assert any("were thickened" in note for note in solid.notes) and solid.mesh.check() == []
     assert solid.mesh.surface_mesh().volume() < 0.2
 
 
@@ -133,6 +134,16 @@ def test_bad_settings():
         tetrahedralize(TORUS, SolidSettings(element_size=1e-5))
 
 
+@pytest.mark.parametrize("method", ["stuffing", "conforming", "voxels", "lattice"])
+def test_elements_too_large_for_the_surface_are_refused(method):
+    box = shapes.box((1.0, 0.5, 0.5), 1).surface_mesh()
+    whole = method in ("voxels", "lattice")
+    with pytest.raises(InputError, match="longest side of the surface, which is 1 m"):
+        tetrahedralize(box, SolidSettings(method=method, element_size=1.01 if whole else 0.51))
+    if whole:
+        assert len(tetrahedralize(box, SolidSettings(method=method, element_size=1.0)).mesh.vertices) == 8
+
+
 def test_slivers_are_counted():
     flat = [[0.0, 0, 0], [1, 0, 0.01], [1, 1, 0], [0, 1, 0.01]]
     good = [[2.0, 0, 0], [3, 0, 0], [2, 1, 0], [2, 0, 1]]
@@ -178,6 +189,18 @@ def test_conforming_result_is_put_back_to_its_place(monkeypatch):
     mesh = conforming.conform(surface, 0.1)
     assert mesh.volumes().sum() == pytest.approx(1.0 / 6.0)
     np.testing.assert_allclose(mesh.vertices.min(axis=0), [10.0, 0.0, 0.0])
+
+
+def test_conforming_leaves_nothing_where_it_is_called(monkeypatch, tmp_path):
+    script = (
+        "import sys, numpy as n; open('left_behind.stl', 'w').close(); n.savez(sys.argv[2], tets=[[0, 1, 2, 3]], "
+        "vertices=n.array([[0., 0, 0], [.5, 0, 0], [0, .5, 0], [0, 0, .5]]))"
+    )
+    monkeypatch.setattr(conforming.importlib.util, "find_spec", lambda name: sys)
+    monkeypatch.setattr(conforming, "SCRIPT", script)
+    monkeypatch.chdir(tmp_path)
+    conforming.conform(shapes.box(1.0, 1).surface_mesh(), 0.1)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_conforming_for_real():
