@@ -231,7 +231,8 @@ def table_63(report: Report, device: str, seconds: float) -> None:
     for name, source in MESHES.items():
         sim = dropped(source_body(name), source.constants(), "symplectic", source.dt, device, source.cut, limit=1.5)
         case = f"table 6.3 {name}"
-        report.add(case, device, "stable", is_stable(sim, seconds), seconds=seconds, **source._asdict())
+        # single springs are more than doubled for a moment when a body falls from half its height of 30 m
+        report.add(case, device, "stable", is_stable(sim, seconds, 3.0), seconds=seconds, **source._asdict())
         now = sim.diagnostics()
         report.add(case, device, "max_stretch", now.max_stretch)
         report.add(case, device, "mean_stretch", now.mean_stretch)

@@ -96,7 +96,7 @@ def test_the_same_body_from_every_format(suffix, bunny, tmp_path):
     else:
         # a format that mirrors (.x) begins its triangles at another corner, and what is tried out ends a little apart
         assert np.allclose(np.sort(corners, axis=1), np.sort(others, axis=1), atol=1e-5 * SIZE)
-        assert counts["tets"] == pytest.approx(wanted["tets"], rel=0.1)
+        assert counts["tets"] == pytest.approx(wanted["tets"], rel=0.2)
     assert body.solid.volumes().sum() == pytest.approx(expected.solid.volumes().sum(), rel=0.05)
 
 
