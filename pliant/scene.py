@@ -33,6 +33,8 @@ from pliant.solvers.protocol import BodySpec, World
 from pliant.vectors import FARTHEST, FASTEST, as_bounded, as_positive, as_vector
 
 MOST_SUBSTEPS = 100_000
+# Substeps beyond which the user is told what would need fewer.
+MANY_SUBSTEPS = 500
 # Part of the mass that is moved to the lightest vertices of a body made from a surface, which allows steps about three
 # times as long. The total stays.
 MASS_SHIFT = 0.05
@@ -370,6 +372,11 @@ class Scene:
                 "better elements, a larger mass_shift, or the implicit integrator",
             )
         sim.substeps = max(1, needed)
+        if needed > MANY_SUBSTEPS:
+            sim.notes.append(
+                f"A frame takes {needed} substeps. Fewer or larger elements, a softer or less damped material, or the "
+                "implicit integrator make it faster; damping counts with the square of the fineness."
+            )
 
     def _warn_about_start(self, sim: Simulation) -> None:
         for body in sim.model.bodies:

@@ -24,7 +24,7 @@ from pliant.mesh.repair.repair import classify, repair
 from pliant.mesh.repair.settings import RepairSettings
 from pliant.mesh.solid.checks import quality_of
 from pliant.mesh.solid.tetrahedralize import SolidSettings, tetrahedralize
-from pliant.mesh.source import Mesh, as_cover, as_surface, contents, load_mesh, placed, size_factor
+from pliant.mesh.source import Mesh, as_cover, as_surface, contents, load_mesh, placed, size_factor, way_home
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 
@@ -37,7 +37,7 @@ SOUND_ANGLE = 1.0
 # Part of a solid's volume that must be filled for its material to be taken as it is, and the least reckoned with.
 NOTED_FILL, LEAST_FILL = 0.97, 1e-3
 # Raised when preparing makes something else of the same mesh, so that what was kept is not used any more.
-RECIPE = 4
+RECIPE = 5
 # Part of a mean edge by which the skin may lie outside the solid without a word.
 STICKS_OUT = 0.5
 
@@ -97,6 +97,10 @@ def _make(
     factor = size_factor(mesh, settings.size)
     mesh = placed(mesh, settings.up, factor)
     notes = list(mesh.notes)
+    shift = way_home(mesh)
+    if shift.any():
+        mesh = mesh.translated(shift)
+        notes.append(f"The mesh lies {np.linalg.norm(shift):.3g} m from the origin and was moved there")
     facts: dict[str, Any] = {"settings": dataclasses.asdict(settings), "scale": factor, "cached": False}
     solid: Mesh
     if _must_be_made(mesh, settings.solid, notes):
@@ -115,7 +119,7 @@ def _make(
         if settings.size is None and (doubt := unit_warning(float(np.linalg.norm(np.ptp(solid.vertices, axis=0))))):
             notes.append(doubt)
     if cover is not None:
-        shown = placed(cover, settings.up, factor)
+        shown = placed(cover, settings.up, factor).translated(shift)
     embedding = None
     if shown is not None:
         with clock("embed"):

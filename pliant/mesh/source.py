@@ -19,6 +19,8 @@ from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 
 Mesh = TetMesh | VoxelLattice | SurfaceMesh
+FAR = 1000.0
+"""Distance from the origin, in lengths of the mesh's longest side, beyond which it is moved there."""
 
 
 def load_mesh(source: str | os.PathLike | Mesh) -> Mesh:
@@ -79,12 +81,8 @@ def size_factor(mesh: Mesh, size: float | None) -> float:
     """What the mesh must be scaled by to have its longest side of `size` [m]."""
     if size is None:
         return 1.0
-    used = mesh.vertices
-    if isinstance(mesh, SurfaceMesh) and len(mesh.triangles):
-        named = np.unique(mesh.triangles)
-        used = used[named[(named >= 0) & (named < len(used))]]
-    used = used[np.isfinite(used).all(axis=1)]
-    longest = float(np.ptp(used, axis=0).max()) if len(used) else 0.0
+    low, high = _box(mesh)
+    longest = float((high - low).max())
     if longest <= 0.0 or not np.isfinite(size / longest):
         raise InputError(
             f"the mesh has no extent ({longest:g}) that could be scaled to {size:g} m",
@@ -92,6 +90,24 @@ def size_factor(mesh: Mesh, size: float | None) -> float:
             "Check its vertices: all of them lie at one place",
         )
     return size / longest
+
+
+def way_home(mesh: Mesh) -> np.ndarray:
+    """How to move a mesh that lies so far from the origin that single precision would spoil it [m] (3,); else zero."""
+    low, high = _box(mesh)
+    centre = 0.5 * (low + high)
+    far = float(np.linalg.norm(centre)) > FAR * float((high - low).max())
+    return -centre if far and (high > low).any() else np.zeros(3)
+
+
+def _box(mesh: Mesh) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest corner of the vertices in use that are finite [m]; zero if there are none."""
+    used = mesh.vertices
+    if isinstance(mesh, SurfaceMesh) and len(mesh.triangles):
+        named = np.unique(mesh.triangles)
+        used = used[named[(named >= 0) & (named < len(used))]]
+    used = used[np.isfinite(used).all(axis=1)]
+    return (used.min(axis=0), used.max(axis=0)) if len(used) else (np.zeros(3), np.zeros(3))
 
 
 def placed_surface(mesh: Mesh, settings: PrepareSettings) -> SurfaceMesh:

@@ -306,3 +306,13 @@ def test_what_cannot_be_used_is_refused(name):
     with pytest.raises(InputError) as error:
         action()
     assert where in error.value.where and words in str(error.value) and error.value.remedy
+
+
+def test_a_mesh_far_from_the_origin_is_moved_there_with_its_skin():
+    ball = shapes.ball(0.5, 4).surface_mesh()
+    near = prepare(ball, PrepareSettings(tets=300), use_cache=False)
+    far = prepare(ball.translated((3e5, -4e5, 0.0)), PrepareSettings(tets=300), use_cache=False)
+    assert any("5e+05 m from the origin" in note for note in far.notes)
+    assert np.allclose(far.skin.vertices, near.skin.vertices, atol=1e-9 * 5e5)
+    assert len(far.solid.tets) == pytest.approx(len(near.solid.tets), rel=0.2)
+    assert not any("origin" in note for note in near.notes)

@@ -15,7 +15,7 @@ from pliant.mesh.repair.fill_holes import fill_loops
 from pliant.mesh.repair.repair import RepairSettings, repair
 from pliant.mesh.surface import SurfaceMesh
 
-MESHES = Path(__file__).parents[3] / "shared" / "meshes"
+MESHES = Path(__file__).parents[4] / "shared" / "meshes"
 BALL = 0.5062537416699475
 """Volume of the sphere of broken_meshes."""
 

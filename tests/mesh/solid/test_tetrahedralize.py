@@ -20,7 +20,7 @@ from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 
 TORUS = shapes.torus(0.35, 0.15, 5, 48).surface_mesh().rotated((1, 2, 3), 0.3)
-MESHES = Path(__file__).parents[3] / "shared" / "meshes"
+MESHES = Path(__file__).parents[4] / "shared" / "meshes"
 
 
 def joined(*meshes):
