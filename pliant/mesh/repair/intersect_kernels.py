@@ -2,7 +2,8 @@
 
 import warp as wp
 
-wp.set_module_options({"enable_backward": False})
+# Loops stay loops: unrolled, these functions took the compiler three seconds.
+wp.set_module_options({"enable_backward": False, "max_unroll": 1})
 
 SNAP = wp.constant(wp.float64(1e-7))
 """Nearer to a plane than this, a corner lies in it: what float32 files round is not a crossing."""
@@ -77,17 +78,15 @@ def _overlap_in_plane(
     n: wp.vec3d, a0: wp.vec3d, a1: wp.vec3d, a2: wp.vec3d, b0: wp.vec3d, b1: wp.vec3d, b2: wp.vec3d
 ) -> bool:
     """Whether two triangles of one plane cover common ground: no edge's normal in the plane parts them."""
-    if _apart_along(wp.cross(n, a1 - a0), a0, a1, a2, b0, b1, b2):
-        return False
-    if _apart_along(wp.cross(n, a2 - a1), a0, a1, a2, b0, b1, b2):
-        return False
-    if _apart_along(wp.cross(n, a0 - a2), a0, a1, a2, b0, b1, b2):
-        return False
-    if _apart_along(wp.cross(n, b1 - b0), a0, a1, a2, b0, b1, b2):
-        return False
-    if _apart_along(wp.cross(n, b2 - b1), a0, a1, a2, b0, b1, b2):
-        return False
-    return not _apart_along(wp.cross(n, b0 - b2), a0, a1, a2, b0, b1, b2)
+    edges_a = wp.matrix_from_rows(a1 - a0, a2 - a1, a0 - a2)
+    edges_b = wp.matrix_from_rows(b1 - b0, b2 - b1, b0 - b2)
+    for k in range(6):
+        edge = edges_b[k % 3]
+        if k < 3:
+            edge = edges_a[k]
+        if _apart_along(wp.cross(n, edge), a0, a1, a2, b0, b1, b2):
+            return False
+    return True
 
 
 @wp.func
@@ -125,10 +124,11 @@ def triangles_cross(
         return False
     zeros_a = _zeros(da)
     zeros_b = _zeros(db)
-    if zeros_a == 3:
-        return _overlap_in_plane(nb, a0, a1, a2, b0, b1, b2)
-    if zeros_b == 3:
-        return _overlap_in_plane(na, a0, a1, a2, b0, b1, b2)
+    if zeros_a == 3 or zeros_b == 3:
+        normal = na
+        if zeros_a == 3:
+            normal = nb
+        return _overlap_in_plane(normal, a0, a1, a2, b0, b1, b2)
     if shared == 2 or (zeros_a == 2 and zeros_b == 2):
         return False
     line = wp.normalize(wp.cross(na, nb))
