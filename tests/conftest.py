@@ -23,7 +23,7 @@ def pytest_generate_tests(metafunc):
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory):
-    """Prepared bodies are kept in a folder of this session, never in the user's."""
+    """Prepared bodies are kept in a folder of these tests, never in the user's."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PLIANT_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield

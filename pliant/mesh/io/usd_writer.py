@@ -22,10 +22,10 @@ def write(mesh: SurfaceMesh | TetMesh, path: Path) -> None:
     stage = pxr.Usd.Stage.CreateInMemory()
     pxr.UsdGeom.SetStageUpAxis(stage, pxr.UsdGeom.Tokens.y)
     pxr.UsdGeom.SetStageMetersPerUnit(stage, 1.0)
-    root = pxr.UsdGeom.Xform.Define(stage, "/root")
+    root = pxr.UsdGeom.Xform.Define(stage, "/model")
     stage.SetDefaultPrim(root.GetPrim())
     name = mesh.name or "mesh"
-    place = f"/root/{pxr.Tf.MakeValidIdentifier(name)}"
+    place = f"/model/{pxr.Tf.MakeValidIdentifier(name)}"
     points = pxr.Vt.Vec3fArray.FromNumpy(mesh.vertices.astype(np.float32))
     if isinstance(mesh, TetMesh):
         solid = pxr.UsdGeom.TetMesh.Define(stage, place)
@@ -82,7 +82,7 @@ def _define_surface(pxr: Any, stage: Any, place: str, surface: SurfaceMesh, poin
     if look.paint_of is not None:
         for number, paint in enumerate(look.paints):
             subset = _add_subset(pxr, mesh, f"paint_{number}", paint.name, look.paint_of == number, "materialBind")
-            material = _add_material(pxr, stage, f"/root/materials/paint_{number}", paint)
+            material = _add_material(pxr, stage, f"/model/materials/paint_{number}", paint)
             if subset is not None:
                 pxr.UsdShade.MaterialBindingAPI.Apply(subset.GetPrim()).Bind(material)
     return mesh
