@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from pliant.errors import InputError
 from pliant.files import make_parent, replace_file
@@ -21,6 +20,7 @@ from pliant.mesh.prepare_settings import PrepareSettings
 from pliant.mesh.prepared import SUFFIX, PreparedBody, write_body
 from pliant.mesh.repair.diagnose import Diagnosis, diagnose
 from pliant.mesh.source import load_mesh, placed_surface
+from pliant.stages import Stages
 
 Say = Callable[[str], None]
 
@@ -32,8 +32,6 @@ MADE_BY = {
     "conforming": "made by pytetwild",
     "surface": "of the surface itself",
 }
-STAGE_PERIOD = 2.0
-"""Seconds between two lines of progress where the output is not a terminal."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,7 +79,7 @@ def prepare_mesh(source: str, settings: PrepareSettings, options: PrepOptions, s
     _check_outputs(source, out, options)
     device = pick_device(options.device)
     begin = time.perf_counter()
-    stages = _Stages(options.quiet)
+    stages = Stages(options.quiet)
     body = prepare(
         source, settings, skin=options.skin, device=device, use_cache=options.use_cache, progress=stages.show
     )
@@ -176,28 +174,3 @@ def _check_outputs(source: str, out: Path, options: PrepOptions) -> None:
 def _write_json(path: Path, data: dict[str, Any]) -> None:
     with replace_file(path) as file:
         file.write((json.dumps(data, indent=1, sort_keys=True) + "\n").encode())
-
-
-class _Stages:
-    """A line that tells what is being done, on a terminal or now and then in a log."""
-
-    def __init__(self, quiet: bool, stream: TextIO | None = None):
-        self.stream = stream or sys.stderr
-        self.quiet = quiet
-        self.terminal = self.stream.isatty()
-        self.shown = time.perf_counter()
-        self.width = 0
-
-    def show(self, stage: str, done: float) -> None:
-        now = time.perf_counter()
-        if self.quiet or (not self.terminal and now - self.shown < STAGE_PERIOD):
-            return
-        self.shown = now
-        text = f"{stage} {100.0 * done:.0f} %" if done > 0.0 else f"{stage} ..."
-        padding = " " * max(0, self.width - len(text)) if self.terminal else ""
-        self.width = len(text)
-        print(text + padding, end="\r" if self.terminal else "\n", file=self.stream, flush=True)
-
-    def clear(self) -> None:
-        if self.terminal and self.width:
-            print(" " * self.width, end="\r", file=self.stream, flush=True)

@@ -329,3 +329,11 @@ def test_shipped_scenes_run(name):
     sim = loaded.scene.build("cpu")
     sim.frame(3)
     assert sim.diagnostics().finite
+
+
+def test_work_on_meshes_is_told_while_a_scene_is_loaded(tmp_path):
+    file = tmp_path / "s.toml"
+    file.write_text('version = 1\n[[body]]\nfile = "small_bunny"\nsize = 0.3\ntets = 300\n')
+    told = []
+    load_scene(file, progress=lambda stage, done: told.append((stage, done)))
+    assert told and all(stage.startswith("small_bunny: ") and 0.0 <= done <= 1.0 for stage, done in told)

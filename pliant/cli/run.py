@@ -52,6 +52,7 @@ def add_parser(commands: Any) -> None:
 def action(args: argparse.Namespace) -> int:
     from pliant.run import RunOptions, run_scene
     from pliant.scene_file import Overrides, load_scene
+    from pliant.stages import Stages
 
     overrides = Overrides(args.frames, args.seconds, args.substeps, args.dt, args.solver, args.set)
     options = RunOptions(
@@ -66,7 +67,10 @@ def action(args: argparse.Namespace) -> int:
         json=args.json,
         quiet=args.quiet,
     )
-    result = run_scene(load_scene(args.scene, overrides), options)
+    stages = Stages(args.quiet)
+    loaded = load_scene(args.scene, overrides, stages.show)
+    stages.clear()
+    result = run_scene(loaded, options)
     if result.message:
         print(f"pliant: {result.message}", file=sys.stderr)
     return result.code

@@ -62,7 +62,8 @@ def prepare(
         progress: called with the stage and how much of it is done, from 0 to 1.
     """
     settings = settings or PrepareSettings()
-    tell = progress or (lambda stage, done: None)
+    name = _called(source)
+    tell = (lambda stage, done: progress(f"{name}{stage}", done)) if progress else (lambda stage, done: None)
     tell("reading", 0.0)
     cover = None if skin is None else as_cover(load_mesh(skin))
     if isinstance(source, (str, os.PathLike)) and Path(source).suffix.lower() == SUFFIX:
@@ -87,6 +88,14 @@ def prepare(
         with contextlib.suppress(InputError):
             write_body(dataclasses.replace(body, facts={k: v for k, v in body.facts.items() if k != "seconds"}), place)
     return body
+
+
+def _called(source: str | os.PathLike | Mesh) -> str:
+    """The source's name with a colon, to begin a line of progress with."""
+    name = (
+        source.name if isinstance(source, Mesh) else Path(source).name if isinstance(source, (str, os.PathLike)) else ""
+    )
+    return f"{name}: " if name else ""
 
 
 def _make(

@@ -26,7 +26,7 @@ from pliant.scene import MASS_SHIFT, MOST_SUBSTEPS, Scene, SceneSettings
 from pliant.scene_file.form import LONGEST_NAME, Source, check_whole_numbers, shorten, shown, suggest
 from pliant.scene_file.layout import MOST_COPIES, VERSION, FilmSettings, scene_table
 from pliant.scene_file.lines import KeyLines, KeyPath
-from pliant.scene_file.meshes import MESH_KEYS, body_mesh
+from pliant.scene_file.meshes import MESH_KEYS, ProgressCall, body_mesh
 from pliant.settings import check_value, describe_range, field_kind
 from pliant.solvers import solver_class, solver_classes
 from pliant.vectors import as_count, as_positive
@@ -113,7 +113,9 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def load_scene(path: str | os.PathLike, overrides: Overrides | None = None) -> LoadedScene:
+def load_scene(
+    path: str | os.PathLike, overrides: Overrides | None = None, progress: ProgressCall | None = None
+) -> LoadedScene:
     """Read a scene file, or a shipped scene by its name.
 
     Raises:
@@ -125,7 +127,7 @@ def load_scene(path: str | os.PathLike, overrides: Overrides | None = None) -> L
     _check_version(document, source)
     check_whole_numbers(document, source)
     checked = scene_table().check(document, source, ())
-    return _Builder(checked, document, source, path, overrides).build()
+    return _Builder(checked, document, source, path, overrides, progress).build()
 
 
 def _parse(path: Path) -> tuple[dict[str, Any], Source]:
@@ -183,13 +185,20 @@ class _Builder:
     """Turns checked tables into a scene, and errors of the scene into errors of the file."""
 
     def __init__(
-        self, data: dict[str, Any], document: dict[str, Any], source: Source, path: Path, overrides: Overrides
+        self,
+        data: dict[str, Any],
+        document: dict[str, Any],
+        source: Source,
+        path: Path,
+        overrides: Overrides,
+        progress: ProgressCall | None,
     ):
         self.data = data
         self.document = document
         self.source = source
         self.path = path
         self.overrides = overrides
+        self.progress = progress
         self.materials: dict[str, Material] = dict(PRESETS)
 
     def build(self) -> LoadedScene:
@@ -283,7 +292,7 @@ class _Builder:
 
     def _add_body(self, path: KeyPath) -> None:
         table = dict(self._value(path))
-        made = body_mesh(table, path, self.source, self._at)
+        made = body_mesh(table, path, self.source, self._at, self.progress)
         table = {key: value for key, value in table.items() if key not in MESH_KEYS}
         pins = table.pop("pins", [])
         copies = table.pop("copies", None)

@@ -22,6 +22,7 @@ from pliant.scene_file.lines import KeyPath
 
 PREPARE_KEYS = tuple(field.name for field in dataclasses.fields(PrepareSettings))
 MESH_KEYS = ("shape", "file", "file2", "scale", *PREPARE_KEYS)
+ProgressCall = Callable[[str, float], None]
 At = Callable[[KeyPath], contextlib.AbstractContextManager[None]]
 
 
@@ -35,7 +36,9 @@ class BodyMesh:
     fill: float = 1.0
 
 
-def body_mesh(table: dict[str, Any], path: KeyPath, source: Source, at: At) -> BodyMesh:
+def body_mesh(
+    table: dict[str, Any], path: KeyPath, source: Source, at: At, progress: ProgressCall | None = None
+) -> BodyMesh:
     """The mesh of a [[body]] table.
 
     Args:
@@ -43,6 +46,7 @@ def body_mesh(table: dict[str, Any], path: KeyPath, source: Source, at: At) -> B
         path: where it stands in the file.
         source: the scene file.
         at: gives errors of the core their place in the file.
+        progress: called with the stage of the work on a mesh and how much of it is done.
     """
     settings = {key: table[key] for key in PREPARE_KEYS if key in table}
     if "shape" in table:
@@ -63,7 +67,7 @@ def body_mesh(table: dict[str, Any], path: KeyPath, source: Source, at: At) -> B
         from pliant.mesh.prepare import prepare
 
         with at((*path, "file") if "file" in table else path):
-            body = prepare(found, PrepareSettings(**settings), skin=cover)
+            body = prepare(found, PrepareSettings(**settings), skin=cover, progress=progress)
         made = BodyMesh(dataclasses.replace(body.solid, notes=body.notes), body.carried, body.uneven, body.fill)
     if "scale" in table:
         with at((*path, "scale")):

@@ -130,7 +130,7 @@ def sampled(
 
         def report(_: str, part: float, done: float = done) -> None:
             if progress is not None:
-                progress("distance", done + 0.5 * part)
+                progress("measuring distances", done + 0.5 * part)
 
         places = np.stack(np.unravel_index(near, grid_depth.shape), axis=1) + shift
         found = distance.at(lattice.origin + lattice.size * places, report, deadline)

@@ -100,7 +100,7 @@ class SignedDistance:
 
         Args:
             points: (n, 3) [m].
-            progress: called after every chunk with "distance" and the part done.
+            progress: called after every chunk with "measuring distances" and the part done.
             deadline: value of ``time.monotonic()`` after which `OutOfTimeError` is raised [s].
             accuracy: of the winding number, see `ACCURACY`; larger is slower and more exact.
         """
@@ -184,7 +184,7 @@ class SignedDistance:
             reach = 2.0 * float(np.abs(placed).max()) + 2.0
             yield part, wp.array(placed, dtype=wp.vec3, device=self.device), reach
             if progress is not None:
-                progress("distance", part.stop / len(points))
+                progress("measuring distances", part.stop / len(points))
 
     def _check_found(self, distance: np.ndarray) -> None:
         if not np.isfinite(distance).all():

@@ -101,7 +101,7 @@ def test_progress_and_deadline(monkeypatch):
     distance = SignedDistance(CUBE)
     seen = []
     distance.at(np.zeros((250, 3)), lambda stage, done: seen.append((stage, done)))
-    assert seen == [("distance", 0.4), ("distance", 0.8), ("distance", 1.0)]
+    assert seen == [("measuring distances", 0.4), ("measuring distances", 0.8), ("measuring distances", 1.0)]
     with pytest.raises(OutOfTimeError):
         distance.at(np.zeros((250, 3)), deadline=time.monotonic() - 1.0)
 
