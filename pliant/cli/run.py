@@ -50,6 +50,7 @@ def add_parser(commands: Any) -> None:
 
 
 def action(args: argparse.Namespace) -> int:
+    from pliant.launch import pick_device
     from pliant.run import RunOptions, run_scene
     from pliant.scene_file import Overrides, load_scene
     from pliant.stages import Stages
@@ -67,7 +68,8 @@ def action(args: argparse.Namespace) -> int:
         json=args.json,
         quiet=args.quiet,
     )
-    stages = Stages(args.quiet)
+    pick_device(args.device)  # before the work on meshes, which may take a while
+    stages = Stages(args.quiet, sys.stdout)
     loaded = load_scene(args.scene, overrides, stages.show)
     stages.clear()
     result = run_scene(loaded, options)
