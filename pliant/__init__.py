@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pliant.mesh.assets import asset
     from pliant.mesh.io import read_mesh, read_surface, read_tets, write_mesh, write_tets
     from pliant.mesh.lattice import VoxelLattice
+    from pliant.mesh.points import PointCloud
     from pliant.mesh.prepare import prepare
     from pliant.mesh.prepare_settings import PrepareSettings
     from pliant.mesh.prepared import read_body, write_body
@@ -36,6 +37,7 @@ _HOMES = {
     "InputError": "pliant.errors",
     "Material": "pliant.materials",
     "PliantError": "pliant.errors",
+    "PointCloud": "pliant.mesh.points",
     "PrepareSettings": "pliant.mesh.prepare_settings",
     "Pressure": "pliant.forces.pressure",
     "RawConstants": "pliant.materials",
@@ -68,6 +70,7 @@ __all__ = [
     "InputError",
     "Material",
     "PliantError",
+    "PointCloud",
     "PrepareSettings",
     "Pressure",
     "RawConstants",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +12,10 @@ from pliant.mesh.embed import Embedding
 from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.look import Look
 from pliant.mesh.order import bisect_order
+from pliant.mesh.points import PointCloud
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
-from pliant.model.model import Body, Elements, Model
+from pliant.model.model import Body, Elements, Model, RestShape
 from pliant.model.particles import Particles
 from pliant.model.springs import Springs
 from pliant.model.tets import Tets
@@ -25,7 +27,7 @@ from pliant.solvers.protocol import BodySpec
 # Particles in a spatial block: what a CUDA block owns, and the grain of the order in memory.
 BLOCK = 64
 
-Mesh = TetMesh | SurfaceMesh | VoxelLattice
+Mesh = TetMesh | SurfaceMesh | VoxelLattice | PointCloud
 
 
 @dataclasses.dataclass
@@ -40,6 +42,8 @@ class BodyEntry:
     angular_velocity: np.ndarray
     color: tuple[float, float, float]
     notes: list[str]
+    source: Mesh
+    turn: np.ndarray
     pins: list[tuple[np.ndarray, PinPath | None]] = dataclasses.field(default_factory=list)
     volume: Inside | None = None
     skin: SurfaceMesh | None = None
@@ -47,35 +51,63 @@ class BodyEntry:
     painted: bool = False
 
 
-def assemble(entries: list[BodyEntry]) -> Model:
-    """All bodies' particles and elements in one set of arrays, ordered for memory locality."""
-    parts: list[tuple[BodyEntry, np.ndarray, np.ndarray, Elements, np.ndarray]] = []
-    for entry in entries:
-        order, starts = _spatial_order(entry.mesh)
+@dataclasses.dataclass(eq=False)
+class _Part:
+    """A body's particles in their order, and its elements; bodies made of one mesh may share it.
+
+    Attributes:
+        rank: place of each vertex (n,). order: vertex of each place (n,).
+        starts: first place of each spatial block, and the end.
+        surface: triangles of its outside, by places.
+        rest_shape: what bodies made of the mesh have in common, if the method shares it.
+    """
+
+    rank: np.ndarray
+    order: np.ndarray
+    starts: np.ndarray
+    elements: Elements
+    surface: np.ndarray
+    rest_shape: RestShape | None
+
+
+def _part(entry: BodyEntry, made: dict[Any, _Part]) -> _Part:
+    """The part of a body: made once for all bodies of one mesh where the method shares rest data."""
+    solver = solver_class(entry.method)
+    source = entry.source if solver.shares_rest else entry.mesh
+    spec = entry.spec
+    key = (id(source), entry.method, *(getattr(spec, f.name) for f in dataclasses.fields(spec) if f.name != "mesh"))
+    if key not in made:
+        order, starts = _spatial_order(source)
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
-        mesh = _reordered(entry.mesh, order, rank)
-        elements = solver_class(entry.method).elements(dataclasses.replace(entry.spec, mesh=mesh))
+        mesh = _reordered(source, order, rank)
+        elements = solver.elements(dataclasses.replace(spec, mesh=mesh))
         # a sheet is seen with its triangles in the user's order, which its look follows
-        surface = rank[_corners(entry.mesh)] if isinstance(mesh, SurfaceMesh) else mesh.surface()
-        parts.append((entry, rank, starts, elements, surface))
-    sizes = [len(p[1]) for p in parts]
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).tolist()
+        surface = rank[_corners(source)] if isinstance(mesh, SurfaceMesh) else mesh.surface()
+        shape = RestShape(mesh, elements.mass, elements.clusters) if solver.shares_rest else None
+        made[key] = _Part(rank, order, starts, elements, surface, shape)
+    return made[key]
+
+
+def assemble(entries: list[BodyEntry]) -> Model:
+    """All bodies' particles and elements in one set of arrays, ordered for memory locality."""
+    made: dict[Any, _Part] = {}
+    parts = [_part(entry, made) for entry in entries]
+    offsets = np.concatenate([[0], np.cumsum([len(part.rank) for part in parts])]).tolist()
     groups = []
-    for entry, rank, _, elements, _ in parts:
-        inverse = np.argsort(rank)
-        x = entry.mesh.vertices[inverse]
-        mass = elements.mass
+    for entry, part in zip(entries, parts, strict=True):
+        x = entry.mesh.vertices[part.order]
+        mass = part.elements.mass
         centre = np.average(x, axis=0, weights=mass)
         v = entry.velocity + np.cross(entry.angular_velocity, x - centre)
         groups.append(Particles(x, v, mass, np.zeros(len(mass), np.int32)))
     counts = {
-        kind: np.concatenate([[0], np.cumsum([getattr(p[3], kind).count for p in parts])]).tolist()
+        kind: np.concatenate([[0], np.cumsum([getattr(part.elements, kind).count for part in parts])]).tolist()
         for kind in ("springs", "triangles", "tets")
     }
     bodies = []
-    for b, (entry, rank, starts, elements, surface) in enumerate(parts):
-        stiffness = elements.springs.stiffness
+    for b, (entry, part) in enumerate(zip(entries, parts, strict=True)):
+        stiffness = part.elements.springs.stiffness
         bodies.append(
             Body(
                 name=entry.name,
@@ -87,26 +119,35 @@ def assemble(entries: list[BodyEntry]) -> Model:
                 springs=(counts["springs"][b], counts["springs"][b + 1]),
                 triangles=(counts["triangles"][b], counts["triangles"][b + 1]),
                 tets=(counts["tets"][b], counts["tets"][b + 1]),
-                rank=rank,
-                blocks=starts + offsets[b],
-                surface=(surface + offsets[b]).astype(np.int32),
+                rank=part.rank,
+                blocks=part.starts + offsets[b],
+                surface=(part.surface + offsets[b]).astype(np.int32),
                 skin=entry.skin,
-                embedding=None if entry.embedding is None else entry.embedding.renumbered(rank + offsets[b]),
+                embedding=None if entry.embedding is None else entry.embedding.renumbered(part.rank + offsets[b]),
                 look=_look(entry),
                 painted=entry.painted,
+                clusters=part.elements.clusters,
+                ball_radius=_ball_radius(entry),
+                rest_shape=part.rest_shape,
+                turn=entry.turn,
                 options={
                     "typical_stiffness": float(np.median(stiffness)) if len(stiffness) else 0.0,
                     "volume": entry.volume,
+                    "matching": entry.spec.matching,
                 },
             )
         )
     return Model(
         bodies,
         Particles.concat(groups),
-        Springs.concat([p[3].springs for p in parts], offsets[:-1]),
-        Triangles.concat([p[3].triangles for p in parts], offsets[:-1]),
-        Tets.concat([p[3].tets for p in parts], offsets[:-1]),
-        [f"Body '{p[0].name}': {note}" for p in parts for note in [*p[0].notes, *p[3].notes]],
+        Springs.concat([part.elements.springs for part in parts], offsets[:-1]),
+        Triangles.concat([part.elements.triangles for part in parts], offsets[:-1]),
+        Tets.concat([part.elements.tets for part in parts], offsets[:-1]),
+        [
+            f"Body '{entry.name}': {note}"
+            for entry, part in zip(entries, parts, strict=True)
+            for note in [*entry.notes, *part.elements.notes]
+        ],
     )
 
 
@@ -117,10 +158,17 @@ def _look(entry: BodyEntry) -> Look | None:
     return entry.mesh.look if isinstance(entry.mesh, SurfaceMesh) else None
 
 
+def _ball_radius(entry: BodyEntry) -> float | None:
+    """Radius of the balls that loose points are seen as [m]; None where something else is seen."""
+    return entry.source.ball_radius() if isinstance(entry.source, PointCloud) and entry.skin is None else None
+
+
 def _corners(mesh: Mesh) -> np.ndarray:
     """The mesh's elements by their corners (m, k) int32."""
     if isinstance(mesh, TetMesh):
         return mesh.tets
+    if isinstance(mesh, PointCloud):
+        return np.zeros((0, 1), np.int32)
     return mesh.cubes if isinstance(mesh, VoxelLattice) else mesh.triangles
 
 
@@ -135,6 +183,8 @@ def _spatial_order(mesh: Mesh) -> tuple[np.ndarray, np.ndarray]:
 
 def _reordered(mesh: Mesh, order: np.ndarray, rank: np.ndarray) -> Mesh:
     """The mesh with its vertices in the new order, and its elements sorted by their first vertex."""
+    if isinstance(mesh, PointCloud):
+        return dataclasses.replace(mesh, vertices=mesh.vertices[order])
     corners = rank[_corners(mesh)]
     rows = np.argsort(corners.min(axis=1), kind="stable")
     vertices, corners = mesh.vertices[order], corners[rows]

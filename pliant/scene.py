@@ -7,20 +7,24 @@ import inspect
 import math
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from pliant.assembly import BodyEntry, assemble
+from pliant.collide.collider import Collider, Surface
 from pliant.collide.pipeline import Pipeline
+from pliant.collide.shapes.box import Box
 from pliant.collide.shapes.plane import Plane, PlaneSurface
 from pliant.errors import InputError
 from pliant.forces.inside import Inside, as_inside, check_inside, check_integrator, stable_step_with
 from pliant.launch import pick_device
 from pliant.materials import Material, RawConstants, as_material
+from pliant.mesh import arrays
 from pliant.mesh.embed import Embedding
 from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.points import PointCloud
 from pliant.mesh.prepare_settings import PrepareSettings
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
@@ -30,11 +34,14 @@ from pliant.settings import Described, setting
 from pliant.simulation import SAFETY, Simulation
 from pliant.solvers import solver_class
 from pliant.solvers.protocol import BodySpec, World
+from pliant.solvers.shape_matching.settings import Matching, as_matching
 from pliant.vectors import FARTHEST, FASTEST, as_bounded, as_positive, as_vector
 
 MOST_SUBSTEPS = 100_000
 # Substeps beyond which the user is told what would need fewer.
 MANY_SUBSTEPS = 500
+# Substeps that are spent on resolving a motion which a longer step would only slow down.
+RESOLVING_SUBSTEPS = 8
 # Part of the mass that is moved to the lightest vertices of a body made from a surface, which allows steps about three
 # times as long. The total stays.
 MASS_SHIFT = 0.05
@@ -79,12 +86,12 @@ class Scene:
                 raise InputError(f"no setting {key!r}", "scene", f"The settings are: {', '.join(sorted(known))}")
         self.settings = SceneSettings(**settings)
         self.bodies: list[BodyEntry] = []
-        self.colliders: list[Plane] = []
+        self.colliders: list[Collider] = []
         self.solver_settings: dict[str, dict[str, Any]] = {}
 
     def add_body(
         self,
-        mesh: TetMesh | SurfaceMesh | VoxelLattice,
+        mesh: TetMesh | SurfaceMesh | VoxelLattice | PointCloud,
         material: Material | str = "soft_rubber",
         *,
         method: str = "mass_spring",
@@ -101,12 +108,14 @@ class Scene:
         fill: float = 1.0,
         volume: Inside | str | None = None,
         springs: str = "one_ring",
-        skin: tuple[SurfaceMesh, Embedding] | None = None,
+        skin: tuple[SurfaceMesh, Embedding | None] | None = None,
+        matching: Matching | Mapping[str, Any] | None = None,
     ) -> str:
         """Add a body from a mesh that is ready to be simulated, and return its name; `add` takes any mesh.
 
         Args:
-            mesh: a `TetMesh` or a `VoxelLattice` (a solid), or a `SurfaceMesh` (a sheet).
+            mesh: a `TetMesh` or a `VoxelLattice` (a solid), a `SurfaceMesh` (a sheet), or a `PointCloud` (loose
+                points, for methods that need no mesh; seen as small balls where there is no skin).
             material: a `Material` or the name of a preset.
             method: how it is simulated.
             name: must be new; numbered if not given.
@@ -122,13 +131,17 @@ class Scene:
             volume: what fills a closed surface: `Pressure`, `SupportSprings`, `GlobalVolume`, or one of their kinds
                 ('pressure', 'support', 'global_volume') with default settings.
             springs: of a sheet: 'one_ring' (along the edges) or 'two_ring' (across them too: it resists bending).
-            skin: a surface that is seen instead of the mesh's own, and its embedding in the mesh.
+            skin: a surface that is seen instead of the mesh's own, and its embedding in the mesh; None in its place
+                lets the surface follow the body's clusters, where the method makes some.
+            matching: how a shape-matched body is matched: a `Matching`, or a table of its settings.
         """
         name = _new_name(name, "body", [b.name for b in self.bodies])
         where = f"body '{name}'"
-        if not isinstance(mesh, (TetMesh, SurfaceMesh, VoxelLattice)):
+        if not isinstance(mesh, (TetMesh, SurfaceMesh, VoxelLattice, PointCloud)):
             raise InputError(
-                f"{type(mesh).__name__} is not a mesh", where, "Give a TetMesh, a SurfaceMesh or a VoxelLattice"
+                f"{type(mesh).__name__} is not a mesh",
+                where,
+                "Give a TetMesh, a SurfaceMesh, a VoxelLattice or a PointCloud",
             )
         if springs not in ("one_ring", "two_ring"):
             raise InputError(f"{springs!r} is not known", f"{where}.springs", "Use 'one_ring' or 'two_ring'")
@@ -146,7 +159,10 @@ class Scene:
         notes = list(dict.fromkeys([*mesh.notes, *mesh.check(where)]))
         if volume is not None:
             volume = as_inside(volume, f"{where}.volume")
+            if isinstance(mesh, PointCloud):
+                raise InputError("loose points enclose nothing", f"{where}.volume", "Leave it out, or give a surface")
             notes += check_inside(mesh, f"{where}.volume")
+        source = mesh
         turn = np.array(as_vector(rotation, f"{where}.rotation"))
         degrees = float(np.linalg.norm(turn))
         if degrees > 0:
@@ -154,14 +170,8 @@ class Scene:
         place = as_bounded(position, FARTHEST, f"{where}.position", "m")
         mesh = mesh.translated(place)
         seen, embedding = skin if skin is not None else (None, None)
-        if seen is not None and embedding is not None:
-            embedding.check(len(mesh.vertices))
-            if len(embedding) != len(seen.vertices):
-                raise InputError(
-                    f"{len(embedding)} vertices are embedded, and the skin has {len(seen.vertices)}",
-                    f"{where}.skin",
-                    "Embed the vertices of this skin in this mesh",
-                )
+        if seen is not None:
+            _check_skin(seen, embedding, len(mesh.vertices), f"{where}.skin")
             if degrees > 0:
                 seen = seen.rotated(turn / degrees, math.radians(degrees))
             seen = seen.translated(place)
@@ -177,6 +187,7 @@ class Scene:
             largest_inverse_mass,
             springs,
             _as_share(mass_shift, f"{where}.mass_shift"),
+            as_matching(matching, f"{where}.matching"),
         )
         entry = BodyEntry(
             mesh,
@@ -187,6 +198,8 @@ class Scene:
             np.array(as_bounded(angular_velocity, FASTEST, f"{where}.angular_velocity", "rad/s")),
             shade,
             notes,
+            source,
+            arrays.rotation(turn / degrees, math.radians(degrees), f"{where}.rotation") if degrees > 0 else np.eye(3),
             volume=volume,
             skin=seen,
             embedding=embedding,
@@ -197,7 +210,7 @@ class Scene:
 
     def add(
         self,
-        source: str | os.PathLike | TetMesh | SurfaceMesh | VoxelLattice,
+        source: str | os.PathLike | TetMesh | SurfaceMesh | VoxelLattice | PointCloud,
         material: Material | str = "soft_rubber",
         *,
         skin: bool | str | os.PathLike | SurfaceMesh = True,
@@ -212,9 +225,10 @@ class Scene:
 
         Args:
             source: a mesh file, a body prepared by ``pliant prep`` (``.plb``), the name of a sample mesh ('bunny'),
-                or a mesh.
+                or a mesh. A `PointCloud` is taken as it is.
             material: a `Material` or the name of a preset.
-            skin: show the surface itself (True), the solid's own outside (False), or another surface.
+            skin: show the surface itself (True), the solid's own outside (False), or another surface, which follows
+                the clusters of a body of loose points.
             cache: keep the prepared body on disk and take it from there.
             progress: called with the stage and how much of it is done.
             options: settings of `PrepareSettings` (``size=0.3``, ``tets=5000``, ``solid="voxels"``), and the
@@ -222,6 +236,7 @@ class Scene:
                 body made from a surface, unless it is a lattice.
         """
         from pliant.mesh.prepare import prepare
+        from pliant.mesh.source import as_cover, load_mesh
 
         material = as_material(material, "add.material")
         name = options.get("name")
@@ -234,6 +249,15 @@ class Scene:
                 every = sorted(known | set(taken) - {"mesh"})
                 raise InputError(f"no option {key!r}", where, f"The options are: {', '.join(every)}")
         cover = None if isinstance(skin, bool) else skin
+        if isinstance(source, PointCloud):
+            if settings:
+                raise InputError(
+                    f"loose points are not prepared: {', '.join(settings)} means nothing to them",
+                    where,
+                    "Leave it out; PointCloud.scaled changes their size",
+                )
+            carried = None if cover is None else (as_cover(load_mesh(cover)), None)
+            return self.add_body(source, material, skin=carried, **options)
         body = prepare(
             source,
             PrepareSettings(**settings, skin=skin if isinstance(skin, bool) else False),
@@ -259,9 +283,73 @@ class Scene:
         name: str | None = None,
     ) -> None:
         """Add a plane; without arguments it is a floor at height zero."""
-        name = _new_name(name, "plane", [c.name for c in self.colliders], "collider")
         surface = PlaneSurface(friction, restitution)
-        self.colliders.append(Plane(point, normal, velocity, surface, name))  # type: ignore[arg-type]
+        self.add_collider(Plane(point, normal, velocity, surface, self.collider_name(name, "plane")))  # type: ignore[arg-type]
+
+    def add_box(
+        self,
+        size: Sequence[float] = (1.0, 1.0, 1.0),
+        position: Sequence[float] = (0.0, 0.0, 0.0),
+        *,
+        rotation: Sequence[float] = (0.0, 0.0, 0.0),
+        inside: bool = False,
+        friction: float = 0.6,
+        restitution: float = 0.0,
+        name: str | None = None,
+    ) -> None:
+        """Add a box that bodies stay out of, or with ``inside=True`` a room that they stay in.
+
+        Args:
+            size: lengths along its own x, y and z [m].
+            position: its centre [m].
+            rotation: axis times angle in degrees, about the centre.
+        """
+        surface, name = Surface(friction, restitution), self.collider_name(name, "box")
+        self.add_collider(Box(size, position, rotation, inside, surface, name))  # type: ignore[arg-type]
+
+    def add_heightmap(
+        self,
+        heights: np.ndarray | Sequence[Sequence[float]] | str | os.PathLike,
+        size: Sequence[float] = (10.0, 10.0),
+        position: Sequence[float] = (0.0, 0.0, 0.0),
+        *,
+        scale: float = 1.0,
+        extend: bool = False,
+        friction: float = 0.6,
+        restitution: float = 0.0,
+        name: str | None = None,
+    ) -> None:
+        """Add ground given by a grid of heights; everything below it is solid.
+
+        Args:
+            heights: (rows, columns), row 0 at the least z and column 0 at the least x; or a picture, .npy, .csv or
+                .txt file of them.
+            size: lengths along x and z [m].
+            position: middle of the rectangle, at the height zero [m].
+            scale: what the heights are multiplied with [m].
+            extend: the heights of the rim go on outside; otherwise there is nothing.
+        """
+        from pliant.collide.heights import read_heights
+        from pliant.collide.shapes.heightmap import Heightmap
+
+        grid: Any = read_heights(heights) if isinstance(heights, (str, os.PathLike)) else heights
+        surface, name = Surface(friction, restitution), self.collider_name(name, "heightmap")
+        self.add_collider(Heightmap(grid, size, position, scale, extend, surface, name))  # type: ignore[arg-type]
+
+    def add_collider(self, collider: Collider) -> None:
+        """Add a collider of any kind; it is numbered if it has no name."""
+        if not isinstance(collider, Collider):
+            raise InputError(
+                f"{type(collider).__name__} is no collider", "add_collider", "Give a Plane, a Box or a Heightmap"
+            )
+        name = self.collider_name(collider.name, collider.kind)
+        if name != collider.name:
+            collider = dataclasses.replace(collider, name=name)  # type: ignore[type-var]
+        self.colliders.append(collider)
+
+    def collider_name(self, name: str | None, kind: str) -> str:
+        """The name, or the next free number of a kind if none is given."""
+        return _new_name(name, kind, [c.name for c in self.colliders], "collider")
 
     def pin(
         self,
@@ -320,12 +408,12 @@ class Scene:
             )
         device = pick_device(device)
         # bodies of one method stand together, so that each solver owns one run of particles
-        entries = sorted(self.bodies, key=lambda b: b.method)
+        entries = sorted(self.bodies, key=lambda b: (b.method, solver_class(b.method).rank(b.spec)))
         model = assemble(entries)
         model.check()
         state = State(model.particles.rest, model.particles.velocity, model.particles.mass, device)
         pipeline = Pipeline(self.colliders, state.count, device)
-        world = World(self.gravity, pipeline.planes, len(self.colliders))
+        world = World(self.gravity, pipeline.planes, pipeline.plane_count, only_planes=pipeline.only_planes)
         methods = list(dict.fromkeys(b.method for b in entries))
         solvers = []
         for method in methods:
@@ -355,6 +443,8 @@ class Scene:
         frame_dt = self.settings.frame_dt
         asked = self.settings.substeps
         needed = 2 if math.isinf(sim.stable_dt) else math.ceil(frame_dt / (SAFETY * max(sim.stable_dt, 1e-30)))
+        wanted = min(solver.wanted_step() for solver in sim.solvers)
+        needed = max(needed, min(math.ceil(frame_dt / wanted), RESOLVING_SUBSTEPS))
         if asked is not None:
             sim.substeps = asked
             if sim.dt > sim.stable_dt:
@@ -381,12 +471,12 @@ class Scene:
     def _warn_about_start(self, sim: Simulation) -> None:
         for body in sim.model.bodies:
             points = sim.model.particles.rest[slice(*body.particles)]
-            for plane in self.colliders:
-                depth = -float(plane.distance(points).min())
+            for collider in self.colliders:
+                depth = -float(collider.distance(points).min())
                 if depth > 1e-6:
                     _note(
                         sim,
-                        f"Body '{body.name}' starts {depth:.3g} m inside '{plane.name}' and will be put back.",
+                        f"Body '{body.name}' starts {depth:.3g} m inside '{collider.name}' and will be put back.",
                     )
 
 
@@ -402,6 +492,21 @@ def _new_name(name: str | None, kind: str, taken: list[str], what: str = "") -> 
     if name in taken:
         raise InputError("the name is taken", f"{what or kind} '{name}'", "Give each a name of its own")
     return name
+
+
+def _check_skin(seen: SurfaceMesh, embedding: Embedding | None, count: int, where: str) -> None:
+    """Refuse a skin without triangles, or whose embedding is not in a mesh of so many vertices."""
+    if not isinstance(seen, SurfaceMesh) or not len(seen.triangles):
+        raise InputError(f"{type(seen).__name__} has no triangles to be seen", where, "Give a SurfaceMesh")
+    if embedding is None:
+        return
+    embedding.check(count)
+    if len(embedding) != len(seen.vertices):
+        raise InputError(
+            f"{len(embedding)} vertices are embedded, and the skin has {len(seen.vertices)}",
+            where,
+            "Embed the vertices of this skin in this mesh",
+        )
 
 
 def _filled(material: Material, fill: float, where: str) -> Material:

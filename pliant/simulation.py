@@ -68,7 +68,7 @@ class Simulation:
         self.pins = Pins(model.particles.mass, device)
         self.pulls = Pulls(device)
         self.forces = inside_forces(model, device)
-        self.skins = BodySkins(model.bodies, device)
+        self.skins = BodySkins(model.bodies, device, model.particles)
         self._skins_stale = True
         self.guard = Guard(model, device, stretch_limit)
         self.stable_dt = math.inf
@@ -202,7 +202,7 @@ class Simulation:
             self.apply_forces()
         for solver in self.solvers:
             solver.predict(self.state, self.dt)
-        self.pipeline.detect(self.state.x_next, self.contacts)
+        self.pipeline.detect(self.state.x_next, self.contacts, before=self.state.x)
         for solver in self.solvers:
             solver.resolve(self.state, self.contacts, self.dt)
 
@@ -229,7 +229,7 @@ class Simulation:
                         timed("forces", self.apply_forces)
                     for solver in self.solvers:
                         timed(f"predict {solver.name}", lambda s=solver: s.predict(self.state, self.dt))
-                    timed("detect", lambda: self.pipeline.detect(self.state.x_next, self.contacts))
+                    timed("detect", lambda: self.pipeline.detect(self.state.x_next, self.contacts, before=self.state.x))
                     for solver in self.solvers:
                         timed(f"resolve {solver.name}", lambda s=solver: s.resolve(self.state, self.contacts, self.dt))
             if self.skins.active:
@@ -304,11 +304,16 @@ class Simulation:
         return np.concatenate([b.seen_triangles() + start for b, start in zip(bodies, first, strict=False)])
 
     def surface_positions(self, body: str | int | None = None) -> np.ndarray:
-        """Vertices of what is seen [m] (n, 3) float32: of the skin where a body has one, else as `positions`."""
+        """Vertices of what is seen [m] (n, 3) float32: of the skin where a body has one, else as `positions`.
+
+        Loose points are seen as small balls, whose vertices follow each other point by point.
+        """
         bodies = self.model.bodies if body is None else [self.body(body)]
         self._update_stale_skins()
         x = self.state.x.numpy()
-        return np.concatenate([x[b.particle_of] if b.skin is None else self.skins.positions(b.name) for b in bodies])
+        return np.concatenate(
+            [b.seen_of(x[b.particle_of]) if b.skin is None else self.skins.positions(b.name) for b in bodies]
+        )
 
     def surface_colors(self, body: str | int | None = None) -> np.ndarray:
         """Red, green and blue of each triangle of `surface` (k, 3) float32, from 0 to 1."""
@@ -317,7 +322,7 @@ class Simulation:
 
     def _update_stale_skins(self) -> None:
         """Move the skins if the state was changed outside a frame."""
-        if self._skins_stale and self.skins.active:
+        if (self._skins_stale or self.skins.stale) and self.skins.active:
             self.skins.update(self.state.x)
         self._skins_stale = False
 

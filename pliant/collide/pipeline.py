@@ -6,59 +6,50 @@ from collections.abc import Sequence
 
 import warp as wp
 
+from pliant.collide.collider import Collider, Detector
 from pliant.collide.contacts import Contacts
 from pliant.collide.shapes.plane import Plane
-from pliant.launch import launch
 from pliant.physics.contact import PlaneData
-
-wp.set_module_options({"enable_backward": False})
-
-
-@wp.kernel
-def detect_planes(
-    start: int,
-    planes: wp.array(dtype=PlaneData),
-    x: wp.array(dtype=wp.vec3),
-    slots: int,
-    first_slot: int,
-    count: int,
-    margin: float,
-    surface_out: wp.array(dtype=PlaneData),
-    depth_out: wp.array(dtype=float),
-):
-    i = start + wp.tid()
-    for k in range(count):
-        plane = planes[k]
-        depth = plane.offset - wp.dot(plane.normal, x[i])
-        slot = i * slots + first_slot + k
-        if depth >= -margin:
-            surface_out[slot] = plane
-            depth_out[slot] = wp.max(depth, 0.0)
-        else:
-            depth_out[slot] = -1.0
 
 
 class Pipeline:
-    """Finds contacts of all particles with all colliders."""
+    """Finds contacts of all particles with all colliders.
 
-    def __init__(self, colliders: Sequence[Plane], particles: int, device: str):
+    Attributes:
+        colliders: in the order of the scene; collider k has slot k of the contacts.
+        planes: those that are planes, as the kernels see them, for methods that meet planes inside their own step.
+        plane_count: how many there are.
+    """
+
+    def __init__(self, colliders: Sequence[Collider], particles: int, device: str):
         self.device = device
         self.particles = particles
         self.colliders = list(colliders)
-        self.planes = wp.array([c.data() for c in colliders] or [PlaneData()], dtype=PlaneData, device=device)
+        planes = [c.data() for c in colliders if isinstance(c, Plane)]
+        self.plane_count = len(planes)
+        self.planes = wp.array(planes or [PlaneData()], dtype=PlaneData, device=device)
+        self._detectors: list[Detector] = []
+        for kind in dict.fromkeys(type(c) for c in colliders):
+            slots = [k for k, c in enumerate(colliders) if type(c) is kind]
+            self._detectors.append(kind.detector([colliders[k] for k in slots], slots, device))
 
     @property
     def slots(self) -> int:
         return len(self.colliders)
 
-    def detect(self, x: wp.array, contacts: Contacts, margin: float = 0.0) -> None:
-        """Write the contacts of positions x [m]; `margin` [m] counts near misses as touching."""
-        if not self.colliders:
-            return
-        launch(
-            detect_planes,
-            self.particles,
-            [self.planes, x, self.slots, 0, len(self.colliders), margin],
-            [contacts.surface, contacts.depth],
-            device=self.device,
-        )
+    @property
+    def only_planes(self) -> bool:
+        """Whether a method that knows planes knows all there is."""
+        return self.plane_count == len(self.colliders)
+
+    def detect(self, x: wp.array, contacts: Contacts, margin: float = 0.0, before: wp.array | None = None) -> None:
+        """Write the contacts of positions x [m].
+
+        Args:
+            x: positions (n,).
+            contacts: where they are written.
+            margin: near misses up to this count as touching [m].
+            before: where the particles come from [m] (n,), which tells through which side they went in.
+        """
+        for detector in self._detectors:
+            detector.detect(x if before is None else before, x, margin, contacts)

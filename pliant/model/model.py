@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from pliant.materials import Material, RawConstants
+from pliant.mesh.cluster import Clusters
 from pliant.mesh.embed import Embedding
 from pliant.mesh.look import Look
+from pliant.mesh.points import ball_offsets, ball_triangles, ball_vertices
 from pliant.mesh.surface import SurfaceMesh
 from pliant.model.particles import Particles
 from pliant.model.springs import Springs
@@ -26,6 +28,22 @@ class Elements:
     tets: Tets
     mass: np.ndarray
     notes: list[str] = dataclasses.field(default_factory=list)
+    clusters: Clusters | None = None
+
+
+@dataclasses.dataclass(eq=False)
+class RestShape:
+    """The shape of a body before it was turned and moved to its place; bodies made of one mesh share it.
+
+    Attributes:
+        mesh: with its vertices in the order of the body's particles.
+        mass: [kg] (n,).
+        clusters: groups of particles, numbered within the body; None where the method has none in a table.
+    """
+
+    mesh: Any
+    mass: np.ndarray
+    clusters: Clusters | None
 
 
 @dataclasses.dataclass
@@ -40,6 +58,11 @@ class Body:
         embedding: the skin's vertices, in the model's particle numbers.
         look: paints, names and texture coordinates of what is seen.
         painted: whether what is seen is drawn in the look's paints rather than in `color`.
+        clusters: groups of its particles, numbered within the body's run of particles; None for methods without them.
+            A skin that has no embedding follows them.
+        rest_shape: what it has in common with other bodies made of the same mesh, for methods that share it.
+        turn: rotation of its rest shape at build (3, 3).
+        ball_radius: of the balls that its particles are drawn as where it has neither skin nor triangles [m].
     """
 
     name: str
@@ -58,6 +81,10 @@ class Body:
     embedding: Embedding | None = None
     look: Look | None = None
     painted: bool = False
+    clusters: Clusters | None = None
+    ball_radius: float | None = None
+    rest_shape: RestShape | None = None
+    turn: np.ndarray = dataclasses.field(default_factory=lambda: np.eye(3))
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
@@ -67,13 +94,31 @@ class Body:
 
     @property
     def seen_vertices(self) -> int:
-        """Number of vertices of what is seen: the skin's, or its own."""
-        return len(self.rank) if self.skin is None else len(self.skin.vertices)
+        """Number of vertices of what is seen: the skin's, its own, or those of balls around them."""
+        if self.skin is not None:
+            return len(self.skin.vertices)
+        return len(self.rank) * (1 if self.ball_radius is None else len(self.ball()))
+
+    @property
+    def follows_clusters(self) -> bool:
+        """Whether its skin follows clusters: then the particles alone do not tell where the skin is."""
+        return self.skin is not None and self.embedding is None
+
+    def seen_of(self, x: np.ndarray) -> np.ndarray:
+        """Vertices of what is seen without a skin [m] (n, 3) float32, from its own in the user's order (n, 3)."""
+        return x if self.ball_radius is None else ball_vertices(x, self.ball())
+
+    def ball(self) -> np.ndarray:
+        """Corners of the ball that each particle is drawn as, about it [m] (k, 3) float32; of bodies drawn as such."""
+        assert self.ball_radius is not None
+        return ball_offsets(self.ball_radius, len(self.rank))
 
     def seen_triangles(self) -> np.ndarray:
         """Triangles of what is seen (k, 3) int32, over the skin's vertices or the user's own."""
         if self.skin is not None:
             return self.skin.triangles
+        if self.ball_radius is not None:
+            return ball_triangles(len(self.rank))
         vertex_of = np.argsort(self.rank)
         return vertex_of[self.surface - self.particles[0]].astype(np.int32)
 

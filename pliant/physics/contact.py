@@ -98,6 +98,26 @@ def meet_plane(
 
 
 @wp.func
+def penalty_velocity(
+    v: wp.vec3, plane: PlaneData, depth: float, friction: float, stiffness: float, damping: float, dt: float
+) -> wp.vec3:
+    """Velocity [m/s] after a surface pushed for dt [s] against a particle that is `depth` [m] inside.
+
+    The push per mass is stiffness [1/s^2] times depth along the normal, less damping [1/s] times the speed of leaving,
+    and never pulls. Friction combines by geometric mean and takes up to friction times the push of what slides.
+    """
+    relative = v - plane.velocity
+    leaving = wp.dot(relative, plane.normal)
+    push = wp.max(0.0, dt * stiffness * depth - wp.min(dt * damping, 1.0) * leaving)
+    tangential = relative - leaving * plane.normal
+    slip = wp.length(tangential)
+    kept = float(1.0)
+    if slip > 0.0:
+        kept = wp.max(0.0, 1.0 - wp.sqrt(friction * plane.friction) * push / slip)
+    return plane.velocity + kept * tangential + (leaving + push) * plane.normal
+
+
+@wp.func
 def meet_planes(
     x: wp.vec3,
     v: wp.vec3,

@@ -9,6 +9,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from pliant.collide.shapes.plane import Plane
+from pliant.collide.solids import recorded_solids, solids_of
 from pliant.errors import InputError
 from pliant.export.frames import FramesReader, FramesWriter
 from pliant.export.sequence import SequenceWriter
@@ -29,7 +31,7 @@ VIEW = (0.35, 0.38, 1.0)
 
 
 def start_recording(path: Path, sim: Simulation, loaded: LoadedScene) -> FramesWriter:
-    """A recording of a simulation's vertices in the order of the meshes that were added; skins follow from them."""
+    """A recording of a simulation's vertices in the order of the meshes that were added; see `recorded_positions`."""
     bodies, vertices, triangles, recorded = [], 0, 0, 0
     for body in sim.model.bodies:
         count, faces = body.seen_vertices, len(body.seen_triangles())
@@ -44,8 +46,16 @@ def start_recording(path: Path, sim: Simulation, loaded: LoadedScene) -> FramesW
             }
         )
         vertices, triangles, recorded = vertices + count, triangles + faces, recorded + len(body.rank)
-    colliders = sim.pipeline.colliders
-    planes = [{"name": p.name, "point": list(p.point), "normal": list(p.normal)} for p in colliders]
+    for body, table in zip(sim.model.bodies, bodies, strict=True):
+        if body.follows_clusters:
+            table["seen"] = [recorded, recorded + body.seen_vertices]
+            recorded += body.seen_vertices
+    planes = [
+        {"name": p.name, "point": list(p.point), "normal": list(p.normal)}
+        for p in sim.pipeline.colliders
+        if isinstance(p, Plane)
+    ]
+    solids, solid_arrays = solids_of(sim.pipeline.colliders)
     meta = {
         "scene": loaded.name,
         "digest": loaded.digest,
@@ -55,13 +65,14 @@ def start_recording(path: Path, sim: Simulation, loaded: LoadedScene) -> FramesW
         "unit": "m",
         "bodies": bodies,
         "planes": planes,
+        "solids": solids,
         "camera": dataclasses.asdict(loaded.camera) if loaded.camera else None,
         "view": list(loaded.view) if loaded.view else None,
         "film": dataclasses.asdict(loaded.film),
     }
     look = seen_look(sim)
     meta |= {"parts": list(look.parts), "paints": [dataclasses.asdict(paint) for paint in look.paints]}
-    return FramesWriter(path, meta, seen_arrays(sim))
+    return FramesWriter(path, meta, seen_arrays(sim) | solid_arrays)
 
 
 def open_recording(path: str | Path) -> FramesReader:
@@ -107,6 +118,8 @@ def _check(reader: FramesReader) -> None:
         for key, end in (("recorded", count), ("vertices", MOST_VERTICES), ("triangles", len(triangles))):
             if not _is_range(body.get(key, body.get("vertices")), end):
                 refuse(f"bodies[{k}].{key} is {shown(body.get(key))}, and there are {end:,}")
+        if "seen" in body and not _is_range(body["seen"], count):
+            refuse(f"bodies[{k}].seen is {shown(body['seen'])}, and there are {count:,}")
     try:
         count = SeenVertices(reader).count
     except (InputError, KeyError, TypeError, ValueError) as error:
@@ -126,6 +139,10 @@ def _check(reader: FramesReader) -> None:
     for k, plane in enumerate(planes):
         if not isinstance(plane, dict) or not _is_vector(plane.get("point")) or not _is_direction(plane.get("normal")):
             refuse(f"planes[{k}] is {shown(plane)}")
+    try:
+        recorded_solids(reader.arrays)
+    except InputError as error:
+        refuse(error.what)
     view = meta.get("view")
     if view is not None and not _is_direction(view):
         refuse(f"view is {shown(view)}")
@@ -242,7 +259,7 @@ def _film_frames(times: list[float], fps: float) -> list[int]:
 
 
 class _Stage:
-    """Bodies, planes, camera and renderer for the pictures of one recording."""
+    """Bodies, colliders, camera and renderer for the pictures of one recording."""
 
     def __init__(self, reader: FramesReader, settings: FilmSettings, device: str):
         from pliant.render.raycast import Renderer
@@ -254,12 +271,13 @@ class _Stage:
         samples = [self.seen.of(reader[k][2]) for k in sorted({round(k) for k in np.linspace(0, len(reader) - 1, 9)})]
         low, high = np.min([x.min(axis=0) for x in samples], axis=0), np.max([x.max(axis=0) for x in samples], axis=0)
         self.ground, extra = _ground(meta.get("planes") or [], low, high)
-        self.extra = extra
         count = len(samples[0])
-        for k in range(len(extra) // 4):
-            corners = count + 4 * k + np.array([[0, 1, 2], [0, 2, 3]])
-            triangles = np.concatenate([triangles, corners])
-            colors = np.concatenate([colors, np.tile(np.array(PLANE_COLOR, np.float32), (2, 1))])
+        corners = [4 * k + np.array([[0, 1, 2], [0, 2, 3]]) for k in range(len(extra) // 4)]
+        solid, faces = recorded_solids(reader.arrays)
+        still = np.concatenate([*corners, len(extra) + faces])
+        self.extra = extra = np.concatenate([extra, solid])
+        triangles = np.concatenate([triangles, count + still])
+        colors = np.concatenate([colors, np.tile(np.array(PLANE_COLOR, np.float32), (len(still), 1))])
         aspect = settings.width / settings.height
         self.camera = _camera(meta) or Camera.framing(low, high, aspect, direction=meta.get("view") or VIEW, margin=1.1)
         self.renderer = Renderer(

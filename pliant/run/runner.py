@@ -33,6 +33,7 @@ from pliant.render.film import SUFFIXES
 from pliant.run.log import RunLog, without_infinities
 from pliant.run.progress import Progress
 from pliant.run.recording import make_film, open_recording, start_recording, write_sequence
+from pliant.run.seen import recorded_positions
 from pliant.run.summary import process_start, summarize, summary_table
 from pliant.scene_file import LoadedScene
 from pliant.simulation import Simulation
@@ -215,7 +216,7 @@ class _Run:
             raise cannot_write(self.paths.checkpoint, error) from error
         recording = start_recording(self.paths.recording, sim, self.loaded)
         log = RunLog(self.paths.log, sim)
-        recording.add(0, 0.0, sim.positions())
+        recording.add(0, 0.0, recorded_positions(sim))
         log.look(force=True)
         return recording, log
 
@@ -303,7 +304,7 @@ class _Run:
                 except BlowUpError as error:
                     return self._blown_up(sim, recording, log, error)
                 self.frame_seconds.append(time.perf_counter() - begin)
-                recording.add(sim.frame_number, sim.time, sim.positions())
+                recording.add(sim.frame_number, sim.time, recorded_positions(sim))
                 if self.first_frame is None:
                     self.first_frame = time.time() - self._begin
                     self.startup["first_frame"] = self.frame_seconds[0]

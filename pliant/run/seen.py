@@ -1,4 +1,8 @@
-"""What is seen of a recording: particles are recorded, and skins follow from them when it is drawn or exported."""
+"""What is seen of a recording.
+
+Particles are recorded, and embedded skins and balls follow from them when it is drawn or exported. The vertices of a
+skin that follows clusters are recorded besides, in rows after those of the particles: what they follow may change.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,10 @@ import numpy as np
 
 from pliant.errors import InputError
 from pliant.export.frames import FramesReader
+from pliant.mesh.arrays import as_points, check_finite
 from pliant.mesh.embed import Embedding
 from pliant.mesh.look import Look, Paint
+from pliant.mesh.points import ball_vertices
 from pliant.simulation import Simulation
 
 # Of what belongs to no body.
@@ -18,7 +24,7 @@ OTHER_COLOR = (0.6, 0.6, 0.6)
 
 
 def seen_arrays(sim: Simulation) -> dict[str, np.ndarray]:
-    """What a recording holds of the surfaces: triangles, colours, look, and each skin's embedding."""
+    """What a recording holds of the surfaces: triangles, colours, look, and each skin's embedding or ball's shape."""
     look = seen_look(sim)
     found = {"uv": look.uv, "paint_of": look.paint_of, "part_of": look.part_of}
     arrays: dict[str, np.ndarray] = {
@@ -30,7 +36,15 @@ def seen_arrays(sim: Simulation) -> dict[str, np.ndarray]:
         if body.embedding is not None:
             own = body.embedding.renumbered(_vertex_of(body.particle_of, sim.state.count)).arrays()
             arrays |= {f"skin{k}_{name}": array for name, array in own.items() if name != "outside"}
+        elif body.skin is None and body.ball_radius is not None:
+            arrays[f"ball{k}"] = body.ball()
     return arrays
+
+
+def recorded_positions(sim: Simulation) -> np.ndarray:
+    """What a frame of a recording holds [m] (n, 3) float32: the particles, then the skins that follow clusters."""
+    skins = [sim.surface_positions(body.name) for body in sim.model.bodies if body.follows_clusters]
+    return np.concatenate([sim.positions(), *skins])
 
 
 def _vertex_of(particle_of: np.ndarray, count: int) -> np.ndarray:
@@ -62,40 +76,55 @@ class SeenVertices:
     """Turns recorded positions into those of what is seen.
 
     Args:
-        reader: a recording whose bodies have their ranges `recorded` (those of `vertices` if not given).
+        reader: a recording whose bodies have their ranges `recorded` (those of `vertices` if not given), and `seen`
+            where the rows of what is seen are recorded besides.
 
     Attributes:
         count: vertices that are seen.
     """
 
     def __init__(self, reader: FramesReader):
-        self._parts: list[tuple[slice, Embedding | None]] = []
+        self._parts: list[tuple[slice, Embedding | np.ndarray | None]] = []
         self.count = 0
         recorded = reader.line(0)["count"]
         for k, body in enumerate(reader.meta["bodies"]):
             first, end = body.get("recorded", body["vertices"])
             prefix = f"skin{k}_"
             named = {n.removeprefix(prefix): a for n, a in reader.arrays.items() if n.startswith(prefix)}
-            embedding = None
-            if named:
+            way: Embedding | np.ndarray | None = None
+            seen = end - first
+            if "seen" in body:
+                first, end = body["seen"]
+                seen = end - first
+            elif named:
                 named["outside"] = np.zeros(len(named["hosts"]))
-                embedding = Embedding.from_arrays(named)
-                embedding.check(end - first, f"the skin of body {k}")
-            seen = end - first if embedding is None else len(embedding)
+                way = Embedding.from_arrays(named)
+                way.check(end - first, f"the skin of body {k}")
+                seen = len(way)
+            elif f"ball{k}" in reader.arrays:
+                way = as_points(reader.arrays[f"ball{k}"], f"ball{k}").astype(np.float32)
+                check_finite(way, f"ball{k}")
+                seen = (end - first) * len(way)
             if body["vertices"] != [self.count, self.count + seen] or end > recorded:
                 raise InputError(
                     f"body {k} has the vertices {body['vertices']}, and {seen} are seen of it", str(reader.path)
                 )
-            self._parts.append((slice(first, end), embedding))
+            self._parts.append((slice(first, end), way))
             self.count += seen
-        self._plain = all(embedding is None for _, embedding in self._parts) and self.count == recorded
+        self._plain = all(way is None for _, way in self._parts) and self.count == recorded
 
     def of(self, x: np.ndarray) -> np.ndarray:
         """Positions of what is seen [m] (count, 3) float32 from the recorded ones (n, 3)."""
         if self._plain:
             return x
-        parts = [x[rows] if embedding is None else embedding.apply(x[rows]) for rows, embedding in self._parts]
-        return np.concatenate(parts).astype(np.float32)
+        return np.concatenate([_placed(x[rows], way) for rows, way in self._parts]).astype(np.float32)
+
+
+def _placed(x: np.ndarray, way: Embedding | np.ndarray | None) -> np.ndarray:
+    """Vertices that are seen from recorded rows: as they are, by an embedding, or balls with these corners."""
+    if way is None:
+        return x
+    return way.apply(x) if isinstance(way, Embedding) else ball_vertices(x, way)
 
 
 def recorded_look(reader: FramesReader) -> Look:

@@ -6,7 +6,8 @@ import dataclasses
 import inspect
 from typing import Any
 
-from pliant.collide.shapes.plane import PlaneSurface
+from pliant.collide.collider import Collider, Surface
+from pliant.collide.shapes import collider_classes
 from pliant.forces.inside import INSIDES
 from pliant.materials import Material, RawConstants
 from pliant.mesh import shapes
@@ -14,7 +15,19 @@ from pliant.mesh.prepare_settings import PrepareSettings
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.scene import SceneSettings
-from pliant.scene_file.form import Constant, Either, Kind, ListOf, Table, Variant, Vector, label, scalar, settings_of
+from pliant.scene_file.form import (
+    Constant,
+    Either,
+    Kind,
+    ListOf,
+    Setting,
+    Table,
+    Variant,
+    Vector,
+    label,
+    scalar,
+    settings_of,
+)
 from pliant.settings import Described, setting
 from pliant.solvers import solver_classes
 from pliant.vectors import FARTHEST
@@ -64,6 +77,20 @@ def _shape_table(function: Any) -> Table:
             each = ListOf(one, f"{one.field.metadata['meaning']} along each axis", several, several)
             keys[key] = Either(each, list, one)
     return Table(keys, (inspect.getdoc(function) or "").splitlines()[0])
+
+
+def _collider_table(cls: type[Collider]) -> Table:
+    """The table of one kind of collider."""
+    keys: dict[str, Kind] = {"name": label("for messages")}
+    for field in cls.table_keys():
+        meaning, count = field.metadata["meaning"], field.metadata.get("count")
+        if count is None:
+            keys[field.name] = Setting(field)
+        elif count == 3:
+            keys[field.name] = Vector(meaning)
+        else:
+            keys[field.name] = ListOf(scalar("float", None, "number"), meaning, count, count)
+    return Table({**keys, **settings_of(Surface)}, cls.meaning, one_of=cls.sources)
 
 
 def scene_table() -> Table:
@@ -145,16 +172,6 @@ def scene_table() -> Table:
         "a soft body",
         one_of=("shape", "file"),
     )
-    plane = Table(
-        {
-            "name": label("for messages"),
-            "point": Vector("any point of the plane [m]"),
-            "normal": Vector("direction out of the solid"),
-            "velocity": Vector("of the surface, along itself, as of a conveyor belt [m/s]"),
-            **settings_of(PlaneSurface),
-        },
-        "an infinite plane; without keys a floor at height zero",
-    )
     camera = Table(
         {
             "position": Vector("where the eye is [m]"),
@@ -187,7 +204,10 @@ def scene_table() -> Table:
                 "materials by name",
             ),
             "body": ListOf(body, "the bodies"),
-            "plane": ListOf(plane, "the planes", shortest=0),
+            **{
+                kind: ListOf(_collider_table(cls), f"the {cls.plural}", shortest=0)
+                for kind, cls in collider_classes().items()
+            },
             "camera": camera,
             "film": Table(
                 {"size": ListOf(pair, "width and height of the picture [pixels]", 2, 2),

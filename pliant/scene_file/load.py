@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.collide.shapes import collider_classes
 from pliant.errors import InputError
 from pliant.forces.inside import as_inside
 from pliant.materials import PRESETS, Material, RawConstants
@@ -211,9 +212,11 @@ class _Builder:
         self._check_name()
         for k in range(len(self.data.get("material", []))):
             self._add_material(("material", k))
-        for k, plane in enumerate(self.data.get("plane", [])):
-            with self._at(("plane", k)):
-                self.scene.add_plane(**plane)
+        for kind, cls in collider_classes().items():
+            for k, table in enumerate(self.data.get(kind, [])):
+                with self._at((kind, k)):
+                    name = self.scene.collider_name(table.get("name"), kind)
+                    self.scene.add_collider(cls.from_table(table, name, self.path.parent))
         for k in range(len(self.data["body"])):
             self._add_body(("body", k))
         self._configure()

@@ -3,48 +3,141 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import warp as wp
 
+from pliant.errors import InputError
 from pliant.model.model import Body
+from pliant.model.particles import Particles
+from pliant.skin.clusters import ClusterSkin
 from pliant.skin.skin import Skin
+from pliant.skin.surface import SkinSurface
 
 
 class BodySkins:
     """Moves the skins of a model's bodies.
 
+    Args:
+        bodies: of a model; those without a skin are passed over.
+        device: where the skins live.
+        particles: of the model; needed where a skin follows clusters.
+
     Attributes:
         active: whether any body has a skin.
-        skin: the skins in a row; None if there is none.
+        skin: the skins that are embedded, in a row; None if there is none.
+        clusters: the skins that follow their bodies' clusters, in a row; None if there is none.
+        stale: whether what the vertices follow was changed since the last `update`.
     """
 
-    def __init__(self, bodies: Sequence[Body], device: str):
-        chosen = [body for body in bodies if body.skin is not None and body.embedding is not None]
-        self.active = bool(chosen)
+    def __init__(self, bodies: Sequence[Body], device: str, particles: Particles | None = None):
+        dressed = [body for body in bodies if body.skin is not None]
+        self.active = bool(dressed)
+        self.stale = False
         self.skin: Skin | None = None
-        self._numbers = {body.name: k for k, body in enumerate(chosen)}
-        if chosen:
-            embeddings = [body.embedding for body in chosen if body.embedding is not None]
-            triangles = [body.skin.triangles for body in chosen if body.skin is not None]
+        self.clusters: ClusterSkin | None = None
+        self._places: dict[str, tuple[SkinSurface, slice]] = {}
+        self._first_cluster: dict[str, int] = {}
+        embedded = [body for body in dressed if not body.follows_clusters]
+        if embedded:
+            embeddings = [body.embedding for body in embedded if body.embedding is not None]
+            triangles = [body.skin.triangles for body in embedded if body.skin is not None]
             self.skin = Skin(embeddings, triangles, device)
+            self._place(embedded, self.skin)
+        clustered = [body for body in dressed if body.follows_clusters]
+        if clustered:
+            self.clusters = self._joined(clustered, particles, device)
+            self._place(clustered, self.clusters)
+
+    def _place(self, bodies: list[Body], skin: SkinSurface) -> None:
+        ends = np.cumsum([body.seen_vertices for body in bodies]).tolist()
+        for body, end in zip(bodies, ends, strict=True):
+            self._places[body.name] = (skin, slice(end - body.seen_vertices, end))
+
+    def _joined(self, bodies: list[Body], particles: Particles | None, device: str) -> ClusterSkin:
+        """One skin of all bodies, in which each follows its own clusters only."""
+        vertices, triangles, sizes, members = [], [], [], []
+        groups = np.zeros((len(bodies) + 1, 2), np.int64)
+        for k, body in enumerate(bodies):
+            if body.clusters is None or particles is None:
+                raise InputError(
+                    f"the method '{body.method}' makes no clusters that the skin could follow",
+                    f"body '{body.name}'.skin",
+                    "Give the skin's embedding, embed(skin.vertices, mesh), or use method='shape_matching'",
+                )
+            assert body.skin is not None
+            self._first_cluster[body.name] = int(groups[k, 1])
+            vertices.append(body.skin.vertices)
+            triangles.append(body.skin.triangles + groups[k, 0])
+            sizes.append(body.clusters.sizes())
+            members.append(body.clusters.members + body.particles[0])
+            groups[k + 1] = groups[k] + [len(body.skin.vertices), body.clusters.count]
+        assert particles is not None
+        return ClusterSkin(
+            np.concatenate(vertices),
+            np.concatenate(triangles).astype(np.int32),
+            particles.rest,
+            np.concatenate([[0], np.cumsum(np.concatenate(sizes))]),
+            np.concatenate(members),
+            particles.mass,
+            device=device,
+            groups=groups,
+        )
 
     def update(self, x: wp.array) -> None:
         """Move all skins to the particles' positions (N,) vec3 [m]; nothing is read back."""
-        assert self.skin is not None
-        self.skin.update(x)
-
-    def _rows(self, name: str) -> tuple[Skin, slice]:
-        assert self.skin is not None
-        k = self._numbers[name]
-        return self.skin, slice(int(self.skin.vertex_starts[k]), int(self.skin.vertex_starts[k + 1]))
+        for skin in (self.skin, self.clusters):
+            if skin is not None:
+                skin.update(x)
+        self.stale = False
 
     def positions(self, name: str) -> np.ndarray:
         """Vertices of a body's skin [m] (n, 3) float32."""
-        skin, rows = self._rows(name)
-        return skin.x.numpy()[rows]
+        skin, rows = self._places[name]
+        return skin.x[rows].numpy()
 
     def normals(self, name: str) -> np.ndarray:
         """Unit normals of a body's skin (n, 3) float32, weighted by area."""
-        skin, rows = self._rows(name)
-        return skin.normals.numpy()[rows]
+        skin, rows = self._places[name]
+        return skin.normals[rows].numpy()
+
+    def cluster_weights(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """What the vertices of a body's skin follow: clusters (n, w) int32, numbered within the body, and weights.
+
+        Weights (n, w) are float64 and add up to 1 in each row; a weight of zero says that its cluster is not followed.
+        """
+        skin, rows = self._clustered(name)
+        return skin.clusters[rows] - self._first_cluster[name], skin.weights[rows].copy()
+
+    def set_cluster_weights(self, name: str, clusters: Any, weights: Any) -> None:
+        """Change what the vertices of a body's skin follow, between frames; nothing is allocated on the device.
+
+        Args:
+            name: of the body.
+            clusters: (n, w) whole numbers, within the body; w at most the width of what `cluster_weights` returns.
+            weights: (n, w); each row adds up to 1.
+        """
+        skin, rows = self._clustered(name)
+        clusters = np.asarray(clusters)
+        where = f"set_cluster_weights of body '{name}'"
+        first, after = self._first_cluster[name], len(skin.rest_centres)
+        after = min([start for start in self._first_cluster.values() if start > first], default=after)
+        if clusters.dtype.kind not in "iu" or (
+            clusters.size and not 0 <= clusters.min() <= clusters.max() < after - first
+        ):
+            raise InputError(
+                "some of what is followed is no cluster of the body",
+                where,
+                f"Give numbers from 0 to {after - first - 1}",
+            )
+        skin.set_weights(clusters.astype(np.int64) + first, weights, rows, where)
+        self.stale = True
+
+    def _clustered(self, name: str) -> tuple[ClusterSkin, slice]:
+        if name not in self._first_cluster:
+            known = ", ".join(self._first_cluster) or "none"
+            raise InputError(f"body {name!r} has no skin that follows clusters", "skins", f"Those that have: {known}")
+        skin, rows = self._places[name]
+        assert isinstance(skin, ClusterSkin)
+        return skin, rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from pliant.skin.surface import SkinSurface
 CHUNK = 64
 """Members, or partial sums, that one thread adds up."""
 MAP_GRAIN = 64
+SUM_TOLERANCE = 1e-6
 FLAT = 1e-3
 """Spread of a cluster across a direction, as a part of its largest, below which it has no extent there."""
 
@@ -38,6 +40,8 @@ class ClusterSkin(SkinSurface):
         masses: of the particles (N,) [kg]; equal if not given.
         influences: most clusters that move one vertex.
         device: where it lives.
+        groups: for several bodies, where the vertices and the clusters of each start, and the totals (bodies + 1, 2):
+            vertices follow the clusters of their own body only.
 
     Attributes:
         clusters, weights: what each vertex follows (n, w) int32, float64; rows of weights add up to 1.
@@ -56,6 +60,7 @@ class ClusterSkin(SkinSurface):
         masses: Any = None,
         influences: int = 4,
         device: str = "cpu",
+        groups: np.ndarray | None = None,
     ):
         points = arrays.as_points(points, "ClusterSkin.points")
         particles = arrays.as_points(particles, "ClusterSkin.particles")
@@ -66,7 +71,9 @@ class ClusterSkin(SkinSurface):
         influences = arrays.whole(influences, "ClusterSkin.influences")
         super().__init__(len(points), triangles, device, "ClusterSkin")
 
-        self.clusters, self.weights = cluster_weights(points, particles, starts, members, influences, self.device)
+        whole = [[0, 0], [len(points), len(starts) - 1]]
+        self._groups = np.array(whole if groups is None else groups, np.int64)
+        self.clusters, self.weights = self._follow(points, particles, starts, members, influences)
         owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         self.rest_centres = _per_cluster(shares[:, None] * particles[members], starts)
         arms = particles[members] - self.rest_centres[owner]
@@ -77,7 +84,10 @@ class ClusterSkin(SkinSurface):
         pseudo_inverse, axes, self.ranks = _inverse_moments(arms / size, shares, starts)
         slopes = shares[:, None] * np.einsum("mij,mj->mi", pseudo_inverse[owner], arms / size) / size
 
-        middle = particles[members].mean(axis=0)
+        # Each body about its own middle, for bodies far from the origin or from each other.
+        vertex_counts, cluster_counts = np.diff(self._groups, axis=0).T
+        bounds = starts[self._groups[:, 1]]
+        middles = _per_cluster(particles[members], bounds) / np.diff(bounds)[:, None]
         self._host_count = int(members.max()) + 1
         self._anchors = self._ints(members[starts[:-1]])
         self._members = self._ints(members)
@@ -91,10 +101,50 @@ class ClusterSkin(SkinSurface):
         self._columns = wp.zeros(4 * (len(starts) - 1), dtype=wp.vec4, device=self.device)
         self._clusters = wp.array(self.clusters, dtype=wp.types.vector(length=width, dtype=int), device=self.device)
         self._weights = self._floats(self.weights, wp.types.vector(length=width, dtype=float))
-        self._rest = self._floats(points - middle, wp.vec3)
-        self._rest_centres = self._floats(self.rest_centres - middle, wp.vec3)
+        self._rest = self._floats(points - np.repeat(middles, vertex_counts, axis=0), wp.vec3)
+        self._rest_centres = self._floats(self.rest_centres - np.repeat(middles, cluster_counts, axis=0), wp.vec3)
         self.centres = self._floats(self.rest_centres, wp.vec3)
         self.matrices = self._floats(np.tile(np.eye(3), (len(starts) - 1, 1, 1)), wp.mat33)
+
+    def _follow(
+        self, points: np.ndarray, particles: np.ndarray, starts: np.ndarray, members: np.ndarray, influences: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Clusters and weights of all vertices (n, w), body by body."""
+        found = []
+        for (vertex, cluster), (vertex_end, cluster_end) in itertools.pairwise(self._groups.tolist()):
+            own = members[starts[cluster] : starts[cluster_end]]
+            rows = starts[cluster : cluster_end + 1] - starts[cluster]
+            near = cluster_weights(points[vertex:vertex_end], particles, rows, own, influences, self.device)
+            found.append((near[0] + cluster, near[1]))
+        width = max(clusters.shape[1] for clusters, _ in found)
+        padded = [_padded(*part, width) for part in found]
+        return np.concatenate([part[0] for part in padded]), np.concatenate([part[1] for part in padded])
+
+    def set_weights(self, clusters: Any, weights: Any, rows: slice, where: str = "ClusterSkin.set_weights") -> None:
+        """Change what some vertices follow; takes effect with the next update, and allocates nothing on the device.
+
+        Args:
+            clusters: (n, w) whole numbers; w at most that of `clusters`.
+            weights: (n, w); each row adds up to 1.
+            rows: the vertices in question.
+            where: what to name in messages.
+        """
+        clusters, weights = np.asarray(clusters), np.asarray(weights, np.float64)
+        count, width = self.clusters[rows].shape
+        if clusters.shape != weights.shape or clusters.ndim != 2 or len(clusters) != count or clusters.shape[1] > width:
+            raise InputError(
+                f"clusters {clusters.shape} and weights {weights.shape}", where, f"Give both as ({count}, {width})"
+            )
+        total = len(self.rest_centres)
+        if clusters.dtype.kind not in "iu" or (clusters.size and not 0 <= clusters.min() <= clusters.max() < total):
+            raise InputError("some clusters do not exist", where, f"Give whole numbers from 0 to {total - 1}")
+        wrong = ~(np.abs(weights.sum(axis=1) - 1.0) <= SUM_TOLERANCE)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise InputError(f"vertex {row} has the weights {weights[row].tolist()}", where, "Let them add up to 1")
+        self.clusters[rows], self.weights[rows] = _padded(clusters, weights, width)
+        self._clusters[rows].assign(self.clusters[rows])
+        self._weights[rows].assign(self.weights[rows].astype(np.float32))
 
     def _ints(self, values: np.ndarray) -> wp.array:
         return wp.array(np.ascontiguousarray(values, np.int32), dtype=int, device=self.device)
@@ -201,6 +251,13 @@ def _mass_shares(masses: Any, starts: np.ndarray, members: np.ndarray, count: in
         )
     weight = mass[members]
     return weight / np.repeat(_per_cluster(weight[:, None], starts)[:, 0], np.diff(starts))
+
+
+def _padded(clusters: np.ndarray, weights: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows made `width` long by their first cluster with no weight."""
+    more = width - clusters.shape[1]
+    clusters = np.concatenate([clusters, np.repeat(clusters[:, :1], more, axis=1)], axis=1)
+    return clusters.astype(np.int32), np.pad(weights, ((0, 0), (0, more)))
 
 
 def _per_cluster(values: np.ndarray, starts: np.ndarray) -> np.ndarray:

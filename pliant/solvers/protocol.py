@@ -11,6 +11,7 @@ import warp as wp
 from pliant.collide.contacts import Contacts
 from pliant.materials import Material, RawConstants
 from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.points import PointCloud
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.model.model import Elements, Model
@@ -19,25 +20,30 @@ from pliant.model.state import State
 
 @dataclasses.dataclass
 class World:
-    """What surrounds the bodies: gravity [m/s^2] and the planes as the kernels see them."""
+    """What surrounds the bodies: gravity [m/s^2] and the planes as the kernels see them.
+
+    `only_planes` says that there are no colliders besides them.
+    """
 
     gravity: tuple[float, float, float]
     planes: wp.array
     plane_count: int
     has_f_ext: bool = False
+    only_planes: bool = True
 
 
 @dataclasses.dataclass
 class BodySpec:
     """What a scene says of one body before it has particles in a model."""
 
-    mesh: TetMesh | SurfaceMesh | VoxelLattice
+    mesh: TetMesh | SurfaceMesh | VoxelLattice | PointCloud
     material: Material
     raw: RawConstants | None
     mass_distribution: str
     largest_inverse_mass: float | None
     springs: str = "one_ring"
     mass_shift: float = 0.0
+    matching: Any = None
 
 
 class Solver(Protocol):
@@ -46,17 +52,25 @@ class Solver(Protocol):
     Class attributes:
         name: as in scene files.
         Settings: a frozen dataclass of `setting` fields.
+        shares_rest: whether bodies made of one mesh share their rest data (`Body.rest_shape`); their elements are then
+            those of the mesh before it was turned and moved.
     """
 
     name: ClassVar[str]
     Settings: ClassVar[type]
+    shares_rest: ClassVar[bool]
     settings: Any
 
     def __init__(self, model: Model, state: State, world: World, settings: Any, device: str) -> None: ...
 
     @staticmethod
     def elements(spec: BodySpec) -> Elements:
-        """The springs, triangles, tets and masses of one body."""
+        """The springs, triangles, tets, clusters and masses of one body."""
+        ...
+
+    @staticmethod
+    def rank(spec: BodySpec) -> int:
+        """Bodies of one method are put in a row by this number: those that are simulated alike stand together."""
         ...
 
     def predict(self, state: State, dt: float) -> None:
@@ -85,6 +99,10 @@ class Solver(Protocol):
 
     def stable_step(self, state: State) -> float:
         """Largest time step that does not blow up [s]; infinity if there is no limit."""
+        ...
+
+    def wanted_step(self) -> float:
+        """Longest time step that resolves what was asked for [s]; infinity if the method has no opinion."""
         ...
 
     def energy(self, x: np.ndarray) -> float:

@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from pliant.physics.contact import PlaneData, meet_plane
+from pliant.physics.contact import PlaneData, meet_plane, penalty_velocity
 
 wp.set_module_options({"enable_backward": False})
 
@@ -48,3 +48,69 @@ def resolve_contacts(
     carry_out[i] = carry
     v_out[i] = v
     v_carry_out[i] = v_carry
+
+
+@wp.kernel
+def resolve_projection(
+    start: int,
+    surface: wp.array(dtype=PlaneData),
+    depth: wp.array(dtype=float),
+    slots: int,
+    body: wp.array(dtype=int),
+    friction: wp.array(dtype=float),
+    restitution: wp.array(dtype=float),
+    inv_mass: wp.array(dtype=float),
+    x_next: wp.array(dtype=wp.vec3),
+    v_next: wp.array(dtype=wp.vec3),
+    rest_speed: float,
+    dt: float,
+    x_inout: wp.array(dtype=wp.vec3),
+    v_out: wp.array(dtype=wp.vec3),
+):
+    """Commit the prediction, put back on the surfaces what went through them; for methods that carry no remainders."""
+    i = start + wp.tid()
+    x = x_next[i]
+    v = v_next[i]
+    if inv_mass[i] > 0.0:
+        b = body[i]
+        for k in range(slots):
+            if depth[i * slots + k] >= 0.0:
+                met = meet_plane(x, v, x_inout[i], surface[i * slots + k], friction[b], restitution[b], rest_speed, dt)
+                x = met.x
+                v = met.v
+    x_inout[i] = x
+    v_out[i] = v
+
+
+@wp.kernel
+def resolve_penalty(
+    start: int,
+    surface: wp.array(dtype=PlaneData),
+    depth: wp.array(dtype=float),
+    slots: int,
+    body: wp.array(dtype=int),
+    friction: wp.array(dtype=float),
+    inv_mass: wp.array(dtype=float),
+    x_next: wp.array(dtype=wp.vec3),
+    v_next: wp.array(dtype=wp.vec3),
+    stiffness: float,
+    damping: float,
+    dt: float,
+    x_out: wp.array(dtype=wp.vec3),
+    v_out: wp.array(dtype=wp.vec3),
+):
+    """Commit the prediction; what is inside a surface is left there and pushed out, the harder the deeper it is.
+
+    The push per mass and depth is `stiffness` [1/s^2], that per mass and speed of approach `damping` [1/s]. It is
+    explicit: stiffness dt^2 well below one keeps it stable.
+    """
+    i = start + wp.tid()
+    v = v_next[i]
+    if inv_mass[i] > 0.0:
+        b = body[i]
+        for k in range(slots):
+            deep = depth[i * slots + k]
+            if deep > 0.0:
+                v = penalty_velocity(v, surface[i * slots + k], deep, friction[b], stiffness, damping, dt)
+    x_out[i] = x_next[i]
+    v_out[i] = v

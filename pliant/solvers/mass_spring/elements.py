@@ -6,8 +6,10 @@ import dataclasses
 
 import numpy as np
 
+from pliant.errors import InputError
 from pliant.materials import RawConstants, spring_constants
 from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.points import PointCloud
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.model.model import Elements
@@ -42,6 +44,12 @@ def mass_spring_elements(spec: BodySpec) -> Elements:
     does not change with the mesh.
     """
     mesh = spec.mesh
+    if isinstance(mesh, PointCloud):
+        raise InputError(
+            f"a mass-spring body needs edges, and these are {len(mesh.vertices)} loose points",
+            mesh.name or "point cloud",
+            "Use method='shape_matching', or give a mesh",
+        )
     sheet = isinstance(mesh, SurfaceMesh)
     constants, note = spring_constants(spec.material, sheet=sheet)
     notes = [note] if note and spec.raw is None else []

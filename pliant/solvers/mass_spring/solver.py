@@ -35,6 +35,7 @@ class MassSpring:
 
     name: ClassVar[str] = "mass_spring"
     Settings: ClassVar[type] = MassSpringSettings
+    shares_rest: ClassVar[bool] = False
 
     def __init__(self, model: Model, state: State, world: World, settings: MassSpringSettings, device: str) -> None:
         self.settings = settings
@@ -73,6 +74,13 @@ class MassSpring:
     @staticmethod
     def elements(spec: BodySpec) -> Elements:
         return mass_spring_elements(spec)
+
+    @staticmethod
+    def rank(spec: BodySpec) -> int:
+        return 0
+
+    def wanted_step(self) -> float:
+        return math.inf
 
     def _cuda_kernel(self) -> Any:
         from pliant.solvers.mass_spring.cuda_kernels import step_kernel
@@ -256,7 +264,7 @@ class MassSpring:
         )
 
     def can_fuse(self) -> bool:
-        return self.settings.integrator in ACTIONS and self.settings.strain_limit == 0
+        return self.settings.integrator in ACTIONS and self.settings.strain_limit == 0 and self.world.only_planes
 
     def fused(self, state: State, dt: float, substeps: int) -> bool:
         """All substeps with one launch each (forces, integration, planes), to and fro between two buffers."""

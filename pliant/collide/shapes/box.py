@@ -1,0 +1,297 @@
+"""A box in any position: a block that particles stay out of, or a room that they stay in."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+import numpy as np
+import warp as wp
+
+from pliant.collide.collider import DEFAULT_SURFACE, Collider, Surface, numbers
+from pliant.collide.contacts import Contacts
+from pliant.errors import InputError
+from pliant.launch import launch
+from pliant.mesh.arrays import rotation as rotation_matrix
+from pliant.physics.contact import PlaneData
+from pliant.settings import setting
+from pliant.vectors import FARTHEST, as_bounded, as_vector
+
+wp.set_module_options({"enable_backward": False})
+
+# Corners of each face, counter-clockwise seen from outside, as bits: 1 is high x, 2 high y, 4 high z.
+FACES = np.array([[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]])
+SMALLEST = 1e-6
+
+
+@wp.struct
+class BoxData:
+    """A box as the kernels see it; the columns of `axes` are its own axes in the world."""
+
+    center: wp.vec3
+    half: wp.vec3
+    axes: wp.mat33
+    inside: int
+    friction: float
+    restitution: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Box(Collider):
+    """A box about `position`.
+
+    A particle that went in is put back on the face it came through; one that was inside before, on the nearest. One
+    that would pass through the whole box in a step is stopped too.
+
+    Args:
+        size: lengths along its own x, y and z [m].
+        position: its centre [m].
+        rotation: axis times angle in degrees, about the centre.
+        inside: it is a room: particles stay inside it, and all around is solid.
+        surface: friction and restitution.
+    """
+
+    kind: ClassVar[str] = "box"
+    plural: ClassVar[str] = "boxes"
+    meaning: ClassVar[str] = "a box that bodies stay out of, or a room that they stay in"
+
+    size: tuple[float, float, float] = numbers((1.0, 1.0, 1.0), 3, "lengths along its own x, y and z [m]")
+    position: tuple[float, float, float] = numbers((0.0, 0.0, 0.0), 3, "its centre [m]")
+    rotation: tuple[float, float, float] = numbers((0.0, 0.0, 0.0), 3, "axis times angle in degrees, about its centre")
+    inside: bool = setting(False, "bodies stay inside it, as in a room")
+    surface: Surface = DEFAULT_SURFACE
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        size = as_bounded(self.size, FARTHEST, self.where("size"), "m")
+        if min(size) < SMALLEST:
+            raise InputError(
+                f"{list(size)} m is no size of a box", self.where("size"), f"Give lengths of at least {SMALLEST:g} m"
+            )
+        object.__setattr__(self, "size", size)
+        object.__setattr__(self, "position", as_bounded(self.position, FARTHEST, self.where("position"), "m"))
+        object.__setattr__(self, "rotation", as_vector(self.rotation, self.where("rotation")))
+        if not isinstance(self.inside, bool):
+            raise InputError(f"{self.inside!r} is no truth value", self.where("inside"), "Give true or false")
+
+    def axes(self) -> np.ndarray:
+        """Its own axes in the world, as columns (3, 3)."""
+        degrees = float(np.linalg.norm(self.rotation))
+        if degrees == 0.0:
+            return np.eye(3)
+        return rotation_matrix(np.array(self.rotation) / degrees, math.radians(degrees), self.where("rotation"))
+
+    def distance(self, points: np.ndarray) -> np.ndarray:
+        local = (np.asarray(points, np.float64) - np.array(self.position)) @ self.axes()
+        past = np.abs(local) - 0.5 * np.array(self.size)
+        outside = np.linalg.norm(np.maximum(past, 0.0), axis=-1)
+        found = outside + np.minimum(past.max(axis=-1), 0.0)
+        return -found if self.inside else found
+
+    def triangles(self) -> tuple[np.ndarray, np.ndarray]:
+        """The faces; of a room, seen from outside, only the one that is its floor."""
+        bits = np.arange(8)[:, None] >> np.arange(3) & 1
+        axes = self.axes()
+        corners = np.array(self.position) + ((bits - 0.5) * self.size) @ axes.T
+        faces = FACES
+        if self.inside:
+            # the up-components of the outward normals, in the order of the faces
+            up = np.stack([-axes[1], axes[1]], axis=1).reshape(-1)
+            faces = FACES[[int(np.argmin(up))]][:, ::-1]
+        return corners, np.concatenate([faces[:, [0, 1, 2]], faces[:, [0, 2, 3]]]).astype(np.int32)
+
+    def data(self) -> BoxData:
+        """The box as the kernels see it."""
+        data = BoxData()
+        data.center = self.position
+        data.half = tuple(0.5 * length for length in self.size)
+        data.axes = wp.mat33(*self.axes().reshape(-1).tolist())
+        data.inside = int(self.inside)
+        data.friction = self.surface.friction
+        data.restitution = self.surface.restitution
+        return data
+
+    @classmethod
+    def detector(cls, colliders: Sequence[Self], slots: Sequence[int], device: str) -> BoxDetector:
+        return BoxDetector(colliders, slots, device)
+
+
+class BoxDetector:
+    """Boxes on a device."""
+
+    def __init__(self, boxes: Sequence[Box], slots: Sequence[int], device: str):
+        self.device = device
+        self.boxes = wp.array([box.data() for box in boxes], dtype=BoxData, device=device)
+        self.slots = wp.array(list(slots), dtype=int, device=device)
+
+    def detect(self, before: wp.array, x: wp.array, margin: float, contacts: Contacts) -> None:
+        launch(
+            detect_boxes,
+            contacts.particles,
+            [self.boxes, self.slots, before, x, len(self.boxes), contacts.slots, margin],
+            [contacts.surface, contacts.depth],
+            device=self.device,
+        )
+
+
+@wp.struct
+class Face:
+    """A plane in the box's own frame, dot(normal, p) = offset, if one was found."""
+
+    normal: wp.vec3
+    offset: float
+    found: int
+
+
+@wp.func
+def along(axis: int, value: float) -> wp.vec3:
+    """A vector along one of three axes."""
+    v = wp.vec3(0.0, 0.0, 0.0)
+    if axis == 0:
+        v = wp.vec3(value, 0.0, 0.0)
+    elif axis == 1:
+        v = wp.vec3(0.0, value, 0.0)
+    else:
+        v = wp.vec3(0.0, 0.0, value)
+    return v
+
+
+@wp.func
+def side_of(value: float) -> float:
+    """The side of a middle on which a value lies: 1 or -1."""
+    side = float(1.0)
+    if value < 0.0:
+        side = -1.0
+    return side
+
+
+@wp.func
+def nearest_face(p: wp.vec3, half: wp.vec3) -> Face:
+    """The face of a box that is nearest to a point inside."""
+    axis = int(0)
+    nearest = wp.abs(p[0]) - half[0]
+    for k in range(1, 3):
+        past = wp.abs(p[k]) - half[k]
+        if past > nearest:
+            nearest = past
+            axis = k
+    face = Face()
+    face.normal = along(axis, side_of(p[axis]))
+    face.offset = half[axis]
+    face.found = 1
+    return face
+
+
+@wp.func
+def entered_face(before: wp.vec3, p: wp.vec3, half: wp.vec3, slack: float) -> Face:
+    """The face through which a straight way goes into a box, if it does and began outside.
+
+    The way is behind a pair of faces from its entry to its exit; it is inside the box where it is behind all three
+    pairs, so the last entry counts. `slack` [m] lets what rests on a face begin a rounding error behind it.
+    """
+    face = Face()
+    face.found = 0
+    entry = float(-1.0)
+    exit = float(1.0)
+    apart = int(0)
+    for k in range(3):
+        side = side_of(before[k])
+        from_face = side * before[k] - half[k]
+        to_face = side * p[k] - half[k]
+        if from_face >= -slack:
+            if to_face >= 0.0:
+                apart = 1
+            elif to_face < from_face:
+                t = wp.max(from_face, 0.0) / (wp.max(from_face, 0.0) - to_face)
+                if t > entry:
+                    entry = t
+                    face.normal = along(k, side)
+                    face.offset = half[k]
+                    face.found = 1
+        way = p[k] - before[k]
+        if way != 0.0:
+            exit = wp.min(exit, (side_of(way) * half[k] - before[k]) / way)
+    if apart != 0 or entry > exit:
+        face.found = 0
+    return face
+
+
+@wp.func
+def face_from_outside(before: wp.vec3, p: wp.vec3, half: wp.vec3, margin: float, slack: float) -> Face:
+    """The plane that keeps a particle out of a box."""
+    nearest = wp.vec3(
+        wp.clamp(p[0], -half[0], half[0]), wp.clamp(p[1], -half[1], half[1]), wp.clamp(p[2], -half[2], half[2])
+    )
+    apart = wp.length(p - nearest)
+    face = entered_face(before, p, half, slack)
+    if face.found == 0 and apart == 0.0:
+        face = nearest_face(p, half)
+    if face.found == 0 and apart <= margin:
+        face.normal = (p - nearest) / apart
+        face.offset = wp.dot(face.normal, nearest)
+        face.found = 1
+    return face
+
+
+@wp.func
+def face_from_inside(p: wp.vec3, half: wp.vec3, margin: float) -> Face:
+    """The plane that keeps a particle in a box; past an edge or a corner it leads straight back there."""
+    nearest = wp.vec3(
+        wp.clamp(p[0], -half[0], half[0]), wp.clamp(p[1], -half[1], half[1]), wp.clamp(p[2], -half[2], half[2])
+    )
+    apart = wp.length(p - nearest)
+    face = Face()
+    face.found = 0
+    if apart > 0.0:
+        face.normal = (nearest - p) / apart
+        face.offset = wp.dot(face.normal, nearest)
+        face.found = 1
+    else:
+        closest = nearest_face(p, half)
+        if closest.offset - wp.dot(closest.normal, p) <= margin:
+            face.normal = -closest.normal
+            face.offset = -closest.offset
+            face.found = 1
+    return face
+
+
+@wp.kernel
+def detect_boxes(
+    start: int,
+    boxes: wp.array(dtype=BoxData),
+    slot_of: wp.array(dtype=int),
+    before: wp.array(dtype=wp.vec3),
+    x: wp.array(dtype=wp.vec3),
+    count: int,
+    slots: int,
+    margin: float,
+    surface_out: wp.array(dtype=PlaneData),
+    depth_out: wp.array(dtype=float),
+):
+    i = start + wp.tid()
+    for k in range(count):
+        box = boxes[k]
+        to_box = wp.transpose(box.axes)
+        p = to_box * (x[i] - box.center)
+        face = Face()
+        if box.inside != 0:
+            face = face_from_inside(p, box.half, margin)
+        else:
+            slack = 1.0e-6 * (wp.length(box.center) + wp.length(box.half))
+            face = face_from_outside(to_box * (before[i] - box.center), p, box.half, margin, slack)
+        slot = i * slots + slot_of[k]
+        if face.found != 0:
+            plane = PlaneData()
+            plane.normal = box.axes * face.normal
+            plane.offset = face.offset + wp.dot(plane.normal, box.center)
+            plane.friction = box.friction
+            plane.restitution = box.restitution
+            surface_out[slot] = plane
+            depth_out[slot] = wp.max(face.offset - wp.dot(face.normal, p), 0.0)
+        else:
+            depth_out[slot] = -1.0
+
+
+COLLIDER = Box

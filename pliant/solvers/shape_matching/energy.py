@@ -1,0 +1,39 @@
+"""The energy of shape matching, in float64 on the host."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.solvers.shape_matching.rest import RestClusters, functions
+
+
+def best_rotations(moments: np.ndarray) -> np.ndarray:
+    """The proper rotations with the largest tr(R^T A) of matrices (c, 3, 3)."""
+    u, _, vt = np.linalg.svd(moments)
+    flip = np.sign(np.linalg.det(u @ vt))
+    u[:, :, 2] *= flip[:, None]
+    return u @ vt
+
+
+def body_energy(x: np.ndarray, rest: RestClusters, plastic: np.ndarray, beta: float) -> float:
+    """Elastic energy over the square of the frequency [kg m^2] of particles at x [m] (n, 3).
+
+    Half of sum m (|p - A f|^2 + (1 - beta) |(A - R P) f|^2) over all clusters: what is left of the fit A, and by how
+    much the fit differs from the turned rest shape R P. (That goals keep their volume is left out.)
+    """
+    order = rest.means.shape[1]
+    owner = np.repeat(np.arange(rest.count), np.diff(rest.starts))
+    places = x[rest.member]
+    centre = np.add.reduceat(rest.weight[:, None] * places, rest.starts[:-1])
+    p = (places - centre[owner]) / rest.radius[owner, None]
+    f = functions(rest.rest, order) - rest.means[owner]
+    apq = np.add.reduceat((rest.weight[:, None, None] * p[:, :, None]) * f[:, None, :], rest.starts[:-1])
+    turn = best_rotations(apq @ plastic.transpose(0, 2, 1))
+    fit = apq @ rest.inverse
+    fit[:, :, :3] += turn @ rest.missing
+    rigid = turn @ plastic
+    left = p - np.einsum("kij,kj->ki", fit[owner], f)
+    strain = np.einsum("kij,kj->ki", (fit - rigid)[owner], f)
+    each = (left**2).sum(axis=1) + (1.0 - beta) * (strain**2).sum(axis=1)
+    scale = (rest.mass * rest.radius**2)[owner]
+    return 0.5 * float((rest.weight * scale * each).sum())

@@ -1,0 +1,360 @@
+"""Device code of shape matching: sums over clusters, the fit of each cluster, and the step of each particle.
+
+A step is an implicit midpoint step. At the middle of the step, x' = x + dt/2 (v + dt/2 a), each cluster is fitted to
+its members; the pull towards the mean of their goals and the drag on what is not rigid motion change the velocity by
+J, and the position moves by dt (v + dt/2 a + J/2). The pull and the drag of a cluster have no force and no torque
+about x', and the middle of the step lies off x' by a multiple of J: so linear and angular momentum are kept to
+rounding, whatever the step.
+"""
+
+
+import dataclasses
+import functools
+from typing import Any
+
+import warp as wp
+
+from pliant.physics.contact import PlaneData, meet_planes
+from pliant.physics.polar import nearest_rotation, spectral_norm
+from pliant.physics.shape_match import basis_types, fit_weight, linear_strain, products, spin, volume_scale
+from pliant.solvers.shape_matching.constants import BodyMatch
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.struct
+class MidStep:
+    """Length of the step, gravity, and whether there are forces besides."""
+
+    dt: float
+    gravity: wp.vec3
+    has_f_ext: int
+    plane_count: int
+    rest_speed: float
+
+
+@wp.func
+def middle_velocity(v: wp.vec3, f_ext: wp.vec3, inv_mass: float, step: MidStep) -> wp.vec3:
+    """Velocity at the middle of the step without pull and damping [m/s]; a pinned particle keeps its own."""
+    if inv_mass == 0.0:
+        return v
+    a = step.gravity
+    if step.has_f_ext != 0:
+        a += inv_mass * f_ext
+    return v + (0.5 * step.dt) * a
+
+
+@wp.kernel
+def sum_rows(
+    start: int,
+    row_starts: wp.array(dtype=int),
+    rows: wp.array2d(dtype=float),
+    width: int,
+    sums_out: wp.array2d(dtype=float),
+):
+    """Sums of runs of rows, in their order: one thread for each number."""
+    i = start + wp.tid()
+    row = i // width
+    k = i - row * width
+    total = float(0.0)
+    for r in range(row_starts[row], row_starts[row + 1]):
+        total += rows[r, k]
+    sums_out[row, k] = total
+
+
+@dataclasses.dataclass(frozen=True)
+class MatchKernels:
+    """The kernels for goals of `order` functions.
+
+    Attributes:
+        sums: numbers summed over each cluster. Mean of x' about the anchor (3), its products with the functions
+            (3 order), means of v' (3), of x' x v' (3), and of the products of x' with itself (6).
+        maps: numbers that a fit leaves for the members: map (3 order), offset (3), centre (3), velocity (3), spin (3).
+    """
+
+    order: int
+    sums: int
+    maps: int
+    sum_members: Any
+    fit: Any
+    move: Any
+
+
+@functools.cache
+def match_kernels(order: int) -> MatchKernels:
+    """The kernels for goals of 3 or 9 functions."""
+    vec_n, mat_n = basis_types(order)
+    quadratic = order == 9
+    at_v = 3 + 3 * order
+    at_moment = at_v + 3
+    at_spread = at_v + 6
+    sums = at_v + 12
+    sums_type = wp.types.vector(length=sums, dtype=float)
+
+    @wp.func
+    def functions(q: wp.vec3) -> vec_n:
+        """The functions of a rest position that goals are made of."""
+        f = vec_n()
+        for k in range(3):
+            f[k] = q[k]
+        if wp.static(quadratic):
+            p = products(q)
+            for k in range(6):
+                f[3 + k] = p[k]
+        return f
+
+    @wp.func
+    def linear_part(m: mat_n) -> wp.mat33:
+        return wp.mat33(m[0, 0], m[0, 1], m[0, 2], m[1, 0], m[1, 1], m[1, 2], m[2, 0], m[2, 1], m[2, 2])
+
+    @wp.func
+    def add_member(total: sums_type, q: wp.vec3, weight: float, y: wp.vec3, v: wp.vec3) -> sums_type:
+        """Add one member's part to the sums; y is its place about the anchor."""
+        f = functions(q)
+        wy = weight * y
+        for i in range(3):
+            total[i] += wy[i]
+            for k in range(order):
+                total[3 + order * i + k] += wy[i] * f[k]
+            total[at_v + i] += weight * v[i]
+        moment = wp.cross(wy, v)
+        for i in range(3):
+            total[at_moment + i] += moment[i]
+        p = products(y)
+        for k in range(6):
+            total[at_spread + k] += weight * p[k]
+        return total
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def sum_members(
+        start: int,
+        chunks: wp.array(dtype=wp.vec4i),
+        member: wp.array(dtype=int),
+        member_rest: wp.array(dtype=wp.vec4),
+        anchor: wp.array(dtype=wp.vec3),
+        inv_mass: wp.array(dtype=float),
+        f_ext: wp.array(dtype=wp.vec3),
+        x: wp.array(dtype=wp.vec3),
+        v: wp.array(dtype=wp.vec3),
+        step: MidStep,
+        sums_out: wp.array2d(dtype=float),
+    ):
+        """Sums over a chunk of a cluster: first entry, number of entries, first particle of the body, cluster."""
+        c = start + wp.tid()
+        chunk = chunks[c]
+        origin = anchor[chunk[3]]
+        total = sums_type()
+        for k in range(chunk[0], chunk[0] + chunk[1]):
+            i = chunk[2] + member[k]
+            rest = member_rest[k]
+            speed = middle_velocity(v[i], f_ext[i], inv_mass[i], step)
+            y = (x[i] - origin) + (0.5 * step.dt) * speed
+            total = add_member(total, wp.vec3(rest[0], rest[1], rest[2]), rest[3], y, speed)
+        for k in range(sums):
+            sums_out[c, k] = total[k]
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def fit(
+        start: int,
+        cluster_rest: wp.array(dtype=int),
+        cluster_body: wp.array(dtype=int),
+        radius: wp.array(dtype=float),
+        means: wp.array2d(dtype=float),
+        inverse: wp.array2d(dtype=float),
+        missing: wp.array(dtype=wp.mat33),
+        bodies: wp.array(dtype=BodyMatch),
+        sums: wp.array2d(dtype=float),
+        anchor_inout: wp.array(dtype=wp.vec3),
+        rotation_inout: wp.array(dtype=wp.quat),
+        plastic_inout: wp.array2d(dtype=float),
+        maps_out: wp.array2d(dtype=float),
+    ):
+        """Fit each cluster to its members and leave its goal and its rigid motion for them."""
+        c = start + wp.tid()
+        t = cluster_rest[c]
+        body = bodies[cluster_body[c]]
+        size = radius[t]
+        shift = wp.vec3(sums[c, 0], sums[c, 1], sums[c, 2])
+        centre = anchor_inout[c] + shift
+        # A_pq about the centre: linear functions have no mean, their products have
+        apq = mat_n()
+        for i in range(3):
+            for k in range(order):
+                apq[i, k] = sums[c, 3 + order * i + k]
+        if wp.static(quadratic):
+            for i in range(3):
+                for k in range(3, order):
+                    apq[i, k] -= shift[i] * means[t, k]
+
+        # the rest shape with what has become of it for good, and the rotation that fits it best
+        shape = mat_n()
+        for i in range(3):
+            shape[i, i] = 1.0
+        moment = linear_part(apq)
+        if body.plastic != 0:
+            for i in range(3):
+                for k in range(order):
+                    shape[i, k] = plastic_inout[c, order * i + k]
+            for i in range(3):
+                for j in range(3):
+                    moment[i, j] = float(0.0)
+                    for k in range(order):
+                        moment[i, j] += apq[i, k] * shape[j, k]
+        turn = nearest_rotation(moment, rotation_inout[c])
+        r = wp.quat_to_matrix(turn)
+
+        # goal = beta * (best fit, scaled to the volume at rest) + (1 - beta) * (turned rest shape)
+        rigid = mat_n()
+        for i in range(3):
+            for k in range(order):
+                for j in range(3):
+                    rigid[i, k] += size * r[i, j] * shape[j, k]
+        goal = rigid
+        if body.beta > 0.0 or body.plastic != 0:
+            best = mat_n()
+            for i in range(3):
+                for k in range(order):
+                    for j in range(order):
+                        best[i, k] += apq[i, j] * inverse[t, order * j + k]
+            gap = r * missing[t]
+            for i in range(3):
+                for k in range(3):
+                    best[i, k] += size * gap[i, k]
+            linear = (1.0 / size) * linear_part(best)
+            volume = wp.determinant(linear)
+            weight = body.beta * fit_weight(volume)
+            scale = weight * volume_scale(volume, body.keep_volume)
+            for i in range(3):
+                for k in range(order):
+                    goal[i, k] = scale * best[i, k] + (1.0 - weight) * rigid[i, k]
+            if body.plastic != 0:
+                # Mueller et al. 2005, section 4.5, for the quadratic part too: the shape yields to the fit, turned back
+                wanted = mat_n()
+                for i in range(3):
+                    for k in range(order):
+                        for j in range(3):
+                            wanted[i, k] += r[j, i] * best[j, k] / size
+                bend = float(0.0)
+                for i in range(3):
+                    for k in range(3, order):
+                        bend += (wanted[i, k] - shape[i, k]) * (wanted[i, k] - shape[i, k])
+                strain = wp.max(linear_strain(linear_part(wanted), linear_part(shape)), 2.0 * wp.sqrt(bend))
+                if strain > body.yield_strain and volume > 0.0 and strain < 1.0e6:
+                    shape = shape + body.creep * (wanted - shape)
+                    for i in range(3):
+                        shape[i, i] -= 1.0
+                    bend = float(0.0)
+                    for i in range(3):
+                        for k in range(3, order):
+                            bend += shape[i, k] * shape[i, k]
+                    permanent = wp.max(spectral_norm(linear_part(shape)), 2.0 * wp.sqrt(bend))
+                    if permanent > body.plastic_limit:
+                        shape = (body.plastic_limit / permanent) * shape
+                    for i in range(3):
+                        shape[i, i] += 1.0
+                    left = wp.determinant(linear_part(shape))
+                    if left > 0.05:
+                        held = wp.pow(left, -1.0 / 3.0)
+                        for i in range(3):
+                            for k in range(3):
+                                shape[i, k] *= held
+                        for i in range(3):
+                            for k in range(order):
+                                plastic_inout[c, order * i + k] = shape[i, k]
+
+        # products are given to the members as they are: their means go into the offset
+        offset = centre
+        if wp.static(quadratic):
+            for i in range(3):
+                for k in range(3, order):
+                    offset[i] -= goal[i, k] * means[t, k]
+        velocity = wp.vec3(sums[c, at_v], sums[c, at_v + 1], sums[c, at_v + 2])
+        turning = wp.vec3(sums[c, at_moment], sums[c, at_moment + 1], sums[c, at_moment + 2])
+        turning -= wp.cross(shift, velocity)
+        xx = sums[c, at_spread] - shift[0] * shift[0]
+        yy = sums[c, at_spread + 1] - shift[1] * shift[1]
+        zz = sums[c, at_spread + 2] - shift[2] * shift[2]
+        xy = sums[c, at_spread + 3] - shift[0] * shift[1]
+        yz = sums[c, at_spread + 4] - shift[1] * shift[2]
+        zx = sums[c, at_spread + 5] - shift[2] * shift[0]
+        omega = spin(turning, wp.mat33(xx, xy, zx, xy, yy, yz, zx, yz, zz))
+
+        anchor_inout[c] = centre
+        rotation_inout[c] = turn
+        for i in range(3):
+            for k in range(order):
+                maps_out[c, order * i + k] = goal[i, k]
+            maps_out[c, 3 * order + i] = offset[i]
+            maps_out[c, 3 * order + 3 + i] = centre[i]
+            maps_out[c, 3 * order + 6 + i] = velocity[i]
+            maps_out[c, 3 * order + 9 + i] = omega[i]
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def move(
+        start: int,
+        particle_body: wp.array(dtype=int),
+        of_starts: wp.array(dtype=int),
+        of_cluster: wp.array(dtype=int),
+        of_rest: wp.array(dtype=wp.vec3),
+        bodies: wp.array(dtype=BodyMatch),
+        planes: wp.array(dtype=PlaneData),
+        maps: wp.array2d(dtype=float),
+        inv_mass: wp.array(dtype=float),
+        f_ext: wp.array(dtype=wp.vec3),
+        x: wp.array(dtype=wp.vec3),
+        v: wp.array(dtype=wp.vec3),
+        step: MidStep,
+        x_out: wp.array(dtype=wp.vec3),
+        v_out: wp.array(dtype=wp.vec3),
+    ):
+        """Pull each particle to the mean of its clusters' goals, damp it towards their mean motion, and move it."""
+        i = start + wp.tid()
+        body = bodies[particle_body[i]]
+        w = inv_mass[i]
+        before = x[i]
+        old = v[i]
+        half = 0.5 * step.dt
+        speed = middle_velocity(old, f_ext[i], w, step)
+        if w == 0.0:
+            x_out[i] = before + step.dt * old
+            v_out[i] = old
+        else:
+            middle = before + half * speed
+            away = wp.vec3(0.0, 0.0, 0.0)
+            slip = wp.vec3(0.0, 0.0, 0.0)
+            row = body.first_start + (i - body.first_particle)
+            first = of_starts[row]
+            last = of_starts[row + 1]
+            for k in range(first, last):
+                c = body.first_cluster + of_cluster[k]
+                f = functions(of_rest[k])
+                goal = wp.vec3(maps[c, 3 * order] - middle[0], maps[c, 3 * order + 1] - middle[1], maps[c, 3 * order + 2] - middle[2])
+                for j in range(3):
+                    for n in range(order):
+                        goal[j] += maps[c, order * j + n] * f[n]
+                away += goal
+                arm = middle - wp.vec3(maps[c, 3 * order + 3], maps[c, 3 * order + 4], maps[c, 3 * order + 5])
+                omega = wp.vec3(maps[c, 3 * order + 9], maps[c, 3 * order + 10], maps[c, 3 * order + 11])
+                slip += speed - wp.vec3(maps[c, 3 * order + 6], maps[c, 3 * order + 7], maps[c, 3 * order + 8]) - wp.cross(omega, arm)
+            share = 1.0 / float(wp.max(last - first, 1))
+            gain = (body.pull * share) * away - (body.damp * share) * slip - (body.drag * step.dt) * speed
+            x_new = before + step.dt * (speed + 0.5 * gain)
+            v_new = (2.0 * speed - old) + gain
+            if step.plane_count > 0:
+                met = meet_planes(
+                    x_new,
+                    v_new,
+                    before,
+                    planes,
+                    step.plane_count,
+                    body.friction,
+                    body.restitution,
+                    step.rest_speed,
+                    step.dt,
+                )
+                x_new = met.x
+                v_new = met.v
+            x_out[i] = x_new
+            v_out[i] = v_new
+
+    return MatchKernels(order, sums, 3 * order + 12, sum_members, fit, move)

@@ -1,0 +1,159 @@
+"""The shape-matching method: rigid, linear and quadratic goals, one cluster or many, elastic or plastic."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+import warp as wp
+
+from pliant.collide.contacts import Contacts
+from pliant.launch import launch
+from pliant.model.model import Elements, Model
+from pliant.model.state import State
+from pliant.solvers.common.contact_response import resolve_penalty, resolve_projection
+from pliant.solvers.protocol import BodySpec, World
+from pliant.solvers.shape_matching.cluster_group import ClusterGroup
+from pliant.solvers.shape_matching.constants import BodyMatch, Stiffness, body_stiffness, step_constants
+from pliant.solvers.shape_matching.elements import shape_matching_elements
+from pliant.solvers.shape_matching.energy import body_energy
+from pliant.solvers.shape_matching.kernels import MidStep
+from pliant.solvers.shape_matching.settings import Matching, ShapeMatchingSettings
+
+RESOLVED = 1.0
+"""Frequency times step up to which a swing is followed well."""
+
+
+class ShapeMatching:
+    """Moves the particles of the shape-matched bodies of a model."""
+
+    name: ClassVar[str] = "shape_matching"
+    Settings: ClassVar[type] = ShapeMatchingSettings
+    shares_rest: ClassVar[bool] = True
+
+    def __init__(self, model: Model, state: State, world: World, settings: ShapeMatchingSettings, device: str) -> None:
+        self.settings = settings
+        self.device = device
+        self.world = world
+        self.model = model.part(self.name)
+        bodies = self.model.bodies
+        self.first = bodies[0].particles[0]
+        self.count = bodies[-1].particles[1] - self.first
+        self.matchings: list[Matching] = [body.options["matching"] for body in bodies]
+        self.groups: list[ClusterGroup] = []
+        for rank in sorted({_rank(m) for m in self.matchings}):
+            numbers = [k for k, m in enumerate(self.matchings) if _rank(m) == rank]
+            self.groups.append(ClusterGroup([bodies[k] for k in numbers], numbers, rank, model.particles.rest, device))
+        self.stiffness: list[Stiffness] = []
+        for k, body in enumerate(bodies):
+            group, place = self._group_of(k)
+            volume = float(model.particles.mass[slice(*body.particles)].sum()) / body.material.density
+            moment = group.rests[place].moment
+            self.stiffness.append(body_stiffness(self.matchings[k], body.material, volume, moment))
+        self.body_index = wp.array(model.particles.body - model.particles.body[self.first], dtype=int, device=device)
+        self.friction = wp.array([b.material.friction for b in bodies], dtype=float, device=device)
+        self.restitution = wp.array([b.material.restitution for b in bodies], dtype=float, device=device)
+        # the constants of a body depend on the step: an array for each length of step in use, so that a frame that
+        # was recorded with one stays good
+        self._constants: dict[float, wp.array] = {}
+
+    def _group_of(self, k: int) -> tuple[ClusterGroup, int]:
+        """The group of a body, and the body's place in it."""
+        return next((group, group.numbers.index(k)) for group in self.groups if k in group.numbers)
+
+    @staticmethod
+    def elements(spec: BodySpec) -> Elements:
+        return shape_matching_elements(spec)
+
+    @staticmethod
+    def rank(spec: BodySpec) -> int:
+        return _rank(spec.matching)
+
+    # ---- the step -----------------------------------------------------------------------------------------------
+
+    def _bodies(self, dt: float) -> wp.array:
+        """The bodies' constants for steps of dt [s]."""
+        if dt not in self._constants:
+            rows: list[BodyMatch] = []
+            for k, body in enumerate(self.model.bodies):
+                constants = step_constants(self.matchings[k], body.material, self.stiffness[k], dt)
+                group, place = self._group_of(k)
+                group.place(place, constants)
+                rows.append(constants)
+            self._constants[dt] = wp.array(rows, dtype=BodyMatch, device=self.device)
+        return self._constants[dt]
+
+    def _step(self, dt: float, planes: int) -> MidStep:
+        step = MidStep()
+        step.dt = dt
+        step.gravity = wp.vec3(*self.world.gravity)
+        step.has_f_ext = int(self.world.has_f_ext)
+        step.plane_count = planes
+        step.rest_speed = self.settings.rest_speed
+        return step
+
+    def _advance(self, state: State, dt: float, planes: int, target: tuple[wp.array, wp.array]) -> None:
+        bodies, step = self._bodies(dt), self._step(dt, planes)
+        for group in self.groups:
+            group.fit(state, bodies, step)
+            group.move(state, self.body_index, bodies, self.world.planes, step, target)
+
+    def predict(self, state: State, dt: float) -> None:
+        self._advance(state, dt, 0, (state.x_next, state.v_next))
+
+    def resolve(self, state: State, contacts: Contacts, dt: float) -> None:
+        found = [contacts.surface, contacts.depth, contacts.slots, self.body_index, self.friction]
+        moved = [state.inv_mass, state.x_next, state.v_next]
+        if self.settings.contact == "penalty":
+            rate = min(self.settings.penalty_rate, 1.0 / dt)
+            kernel, inputs = resolve_penalty, [*found, *moved, rate * rate, rate, dt]
+        else:
+            kernel, inputs = resolve_projection, [*found, self.restitution, *moved, self.settings.rest_speed, dt]
+        launch(kernel, self.count, inputs, [state.x, state.v], device=self.device, first=self.first)
+
+    def can_fuse(self) -> bool:
+        return self.settings.contact == "projection" and self.world.only_planes
+
+    def fused(self, state: State, dt: float, substeps: int) -> bool:
+        """All substeps in place: a particle's step reads no other particle once the clusters are fitted."""
+        if not self.can_fuse():
+            return False
+        for _ in range(substeps):
+            self._advance(state, dt, self.world.plane_count, (state.x, state.v))
+        return True
+
+    # ---- around the step ----------------------------------------------------------------------------------------
+
+    def reset(self, state: State, particles: tuple[int, int]) -> None:
+        """Nothing is remembered of the motion; rotations and centres are only where a search starts."""
+
+    def reset_shape(self, body: int) -> None:
+        """Give a body (its number among this method's) its original rest shape back."""
+        group, place = self._group_of(body)
+        group.reset_shape(place)
+
+    def scratch(self) -> dict[str, wp.array]:
+        return {f"{key}{k}": array for k, group in enumerate(self.groups) for key, array in group.scratch().items()}
+
+    def stable_step(self, state: State) -> float:
+        return math.inf
+
+    def wanted_step(self) -> float:
+        highest = max((s.frequency for s in self.stiffness if s.alpha is None), default=0.0)
+        return RESOLVED / highest if highest > 0.0 else math.inf
+
+    def energy(self, x: np.ndarray) -> float:
+        total = 0.0
+        for k, body in enumerate(self.model.bodies):
+            group, place = self._group_of(k)
+            plastic = group.plastic.numpy()[group.clusters_of(place)].reshape(-1, 3, group.order)
+            beta = 0.0 if self.matchings[k].mode == "rigid" else self.matchings[k].beta
+            rest = group.rests[place]
+            total += self.stiffness[k].frequency ** 2 * body_energy(x[slice(*body.particles)], rest, plastic, beta)
+        return total
+
+
+def _rank(matching: Matching) -> int:
+    """Bodies with goals of one order are simulated together."""
+    return matching.order
