@@ -32,12 +32,18 @@ class Material(Described):
         None, "strain beyond which a change of shape begins to stay; it never does if not given", low=0.0, high=10.0
     )
     creep: float = setting(
-        20.0, "share of the strain that becomes permanent per second, beyond the yield strain", unit="1/s", low=0.0, high=1e6
+        20.0,
+        "share of the strain that becomes permanent per second, beyond the yield strain",
+        unit="1/s",
+        low=0.0,
+        high=1e6,
     )
     plastic_limit: float = setting(0.8, "largest permanent strain", above=0.0, high=10.0)
     fracture_strain: float | None = setting(
-        None, "stretch between two parts of a body, over their distance, at which they come apart; never if not given",
-        above=0.0, high=100.0,
+        None,
+        "stretch between two parts of a body, over their distance, at which they come apart; never if not given",
+        above=0.0,
+        high=100.0,
     )
 
     @property

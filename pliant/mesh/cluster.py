@@ -204,7 +204,7 @@ def box_clusters(
 
 
 def grid_clusters(vertices: np.ndarray, count: int, *, grids: int = 2) -> Clusters:
-    """Clusters in the cells of several grids, each shifted against the last by an equal part of a cell's diagonal.
+    """Clusters in the cells of several grids, each shifted against the last by an equal part of a cell.
 
     Every vertex is in one cell of each grid, so in as many clusters as there are grids; neighbours overlap as the grids
     are staggered. The time is that of sorting, however many clusters there are.
@@ -218,11 +218,13 @@ def grid_clusters(vertices: np.ndarray, count: int, *, grids: int = 2) -> Cluste
     count = arrays.whole(count, "grid_clusters(count)")
     grids = arrays.whole(grids, "grid_clusters(grids)")
     low, sides = points.min(axis=0), np.ptp(points, axis=0)
-    wanted = max(1, round(count / grids))
-    size = _cell_size(points - low, sides, wanted)
+    cells = _cells_along(points - low, sides, max(1, round(count / grids)))
     clusters, members, first = [], [], 0
     for grid in range(grids):
-        cell = np.floor((points - low) / size + 0.5 * (grids > 1) / grids + grid / grids).astype(np.int64)
+        # an axis along which there is one cell is not cut; the others by grids shifted by a part of a cell
+        shift = np.where(cells > 1, grid / grids, 0.0)
+        place = (points - low) * np.divide(cells, sides, out=np.zeros(3), where=sides > 0.0)
+        cell = np.minimum(np.floor(place + shift), cells - 1 + (shift > 0.0)).astype(np.int64)
         shape = cell.max(axis=0) + 1
         _, owner = np.unique((cell[:, 0] * shape[1] + cell[:, 1]) * shape[2] + cell[:, 2], return_inverse=True)
         clusters.append(owner.reshape(-1) + first)
@@ -231,20 +233,21 @@ def grid_clusters(vertices: np.ndarray, count: int, *, grids: int = 2) -> Cluste
     return from_pairs(np.concatenate(clusters), np.concatenate(members))
 
 
-def _cell_size(places: np.ndarray, sides: np.ndarray, wanted: int) -> float:
-    """Edge of the cells of a grid of which about `wanted` hold a point [m]."""
+def _cells_along(places: np.ndarray, sides: np.ndarray, wanted: int) -> np.ndarray:
+    """Cells along each axis (3,), as nearly cubes as they can be, of which about `wanted` hold a point."""
     longest = float(sides.max())
     if longest <= 0.0 or wanted == 1:
-        return 2.0 * longest or 1.0
-    small, large = longest / 1024.0, 2.0 * longest
+        return np.ones(3)
+    small, large = longest / 4096.0, 2.0 * longest
     sample = places[:: max(1, len(places) // 200_000)]
     for _ in range(24):
         size = math.sqrt(small * large)
-        cell = np.floor(sample / size).astype(np.int64)
+        along = np.maximum(1.0, np.round(sides / size))
+        cell = np.floor(sample * np.divide(along, sides, out=np.zeros(3), where=sides > 0.0)).astype(np.int64)
         shape = cell.max(axis=0) + 1
         held = len(np.unique((cell[:, 0] * shape[1] + cell[:, 1]) * shape[2] + cell[:, 2]))
         small, large = (size, large) if held > wanted else (small, size)
-    return large
+    return np.maximum(1.0, np.round(sides / large))
 
 
 def lattice_regions(lattice: VoxelLattice, width: int = 1) -> Clusters:

@@ -79,9 +79,9 @@ def car() -> Figure:
     ).mirrored()
     body = union([body, fenders], 0.06)
     side = common(ellipsoid((-0.27, 0.95, 0.0), (0.7, 0.43, 3.0), 2.6), box((0.0, 1.2, 0.0), (2.0, 0.19, 3.0)), 0.1)
-    front = cut(box((0.8, 1.19, 0.0), (0.7, 0.19, 0.52), 0.08), side.grown(0.09))
+    front = cut(box((0.8, 1.21, 0.0), (0.7, 0.165, 0.52), 0.08), side.grown(0.13))
     back = ellipsoid((-1.25, 1.14, 0.0), (0.6, 0.15, 0.34))
-    windows = union([cut(side, box((-0.3, 1.2, 0.0), (0.045, 1.0, 3.0))), front, back])
+    windows = union([cut(side, box((-0.3, 1.2, 0.0), (0.07, 1.0, 3.0))), front, back])
     body = pressed(body, windows, 0.02, 0.06)
     lamp = ellipsoid((1.6, 0.68, 0.6), (0.17, 0.13, 0.13)).mirrored()
     tail = ellipsoid((-1.64, 0.64, 0.64), (0.1, 0.1, 0.08)).mirrored()
@@ -121,3 +121,7 @@ def made(figure: Figure, name: str) -> SurfaceMesh:
     low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
     mesh = mesh.translated((-0.5 * (low[0] + high[0]), -low[1], -0.5 * (low[2] + high[2])))
     return mesh.scaled(figure.length / float((high - low).max()))
+
+
+FIGURES = {"duck": duck, "car": car}
+"""What makes each figure, by the name of its sample mesh."""

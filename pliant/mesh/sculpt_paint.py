@@ -15,12 +15,16 @@ from pliant.mesh.sculpt import Shape
 from pliant.mesh.surface import EDGE_CORNERS, SurfaceMesh
 
 Color = tuple[float, float, float]
-ROUNDS, SETTLING = 5, 4
+ROUNDS, SETTLING = 8, 4
 """Rounds in which edges are flipped and vertices make room for those on a border, and steps in each."""
 RIM = 0.5
 """Width of the rim between a coat and what lies outside it, in mean edges."""
-THICK, LONG = 0.6, 1.5
+PULL = 0.2
+"""How far a vertex is moved in one step towards its line, in mean edges."""
+THICK, LONG = 0.6, 1.6
 """Edges of triangles thinner or longer than this, in mean edges, are flipped where that helps."""
+SHORTEST, LONGEST, PATIENCE = 0.42, 1.9, 3
+"""A vertex with a shorter or longer edge, in mean edges, is let go from its line after so many rounds."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -53,9 +57,6 @@ def painted(mesh: SurfaceMesh, shape: Shape, base: Color, coats: Sequence[Coat])
         coat_of[inside < 0.0], border_of[inside < 0.0] = number, -1
         border = _nearest_to_border(inside, edges)
         coat_of[border], border_of[border] = number, number
-    for number, coat in enumerate(coats):
-        rows = border_of == number
-        vertices[rows] = _slid(vertices[rows], shape, coat.region)
     # The triangles just outside a border show a mixture of two colours: the next ring is pulled near, to keep them thin.
     edge = float(arrays.edge_lengths(vertices, edges).mean())
     lines = [*(coat.region for coat in coats), *(coat.region.grown(RIM * edge) for coat in coats)]
@@ -65,9 +66,15 @@ def painted(mesh: SurfaceMesh, shape: Shape, base: Color, coats: Sequence[Coat])
         outside = ends[coat_of[ends[:, 1]] != coat_of[ends[:, 0]]]
         line_of[outside[:, 1]] = len(coats) + border_of[outside[:, 0]]
     triangles = mesh.triangles
-    for _ in range(ROUNDS):
-        vertices = _settled(vertices, arrays.unique_edges(triangles, EDGE_CORNERS), line_of, shape, lines)
+    for number in range(ROUNDS):
+        edges = arrays.unique_edges(triangles, EDGE_CORNERS)
+        vertices, line_of = _settled(vertices, edges, line_of, shape, lines, edge)
         triangles = _flipped(vertices, triangles)
+        if number >= PATIENCE:
+            # where the lines crowd or part the vertices, evenness goes before a smooth border
+            edges = arrays.unique_edges(triangles, EDGE_CORNERS)
+            length = arrays.edge_lengths(vertices, edges)
+            line_of[edges[(length < SHORTEST * edge) | (length > LONGEST * edge)]] = -1
     table = np.array([*(coat.color for coat in coats), base], np.float32)
     colors = np.concatenate([table[coat_of], np.ones((len(vertices), 1), np.float32)], axis=1)
     return dataclasses.replace(mesh, vertices=vertices, triangles=triangles, look=Look(vertex_colors=colors))
@@ -94,27 +101,33 @@ def _nearest_to_border(inside: np.ndarray, edges: np.ndarray) -> np.ndarray:
         left[np.setdiff1d(crossing, np.flatnonzero(beaten))] = 0.0
 
 
-def _slid(points: np.ndarray, shape: Shape, region: Shape, steps: int = 5) -> np.ndarray:
-    """The points (n, 3) moved to where the shape's surface and the region's meet [m]."""
+def _slid(points: np.ndarray, shape: Shape, region: Shape, reach: float, steps: int) -> np.ndarray:
+    """The points (n, 3) moved to where the shape's surface and the region's meet, by at most ``reach`` a step [m]."""
     for _ in range(steps):
         normal = shape.gradient(points)
         normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-12)
         slope = region.gradient(points)
         slope -= (slope * normal).sum(axis=1, keepdims=True) * normal
-        # where the two are nearly parallel the border is far: at most a part of the way at a time
-        squared = np.maximum((slope**2).sum(axis=1), 0.1)
-        points = shape.project(points - (region.distance(points) / squared)[:, None] * slope, 1)
+        # where the two surfaces are nearly parallel the border lies far away or nowhere
+        step = (region.distance(points) / np.maximum((slope**2).sum(axis=1), 0.1))[:, None] * slope
+        step *= np.minimum(1.0, reach / np.maximum(np.linalg.norm(step, axis=1, keepdims=True), 1e-12))
+        points = shape.project(points - step, 1)
     return points
 
 
 def _settled(
-    vertices: np.ndarray, edges: np.ndarray, line_of: np.ndarray, shape: Shape, lines: Sequence[Shape]
-) -> np.ndarray:
+    vertices: np.ndarray, edges: np.ndarray, line_of: np.ndarray, shape: Shape, lines: Sequence[Shape], edge: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Vertices (n, 3) moved to the mean of their neighbours, on a line of those on the same one [m].
 
     Args:
         line_of: number of the region whose border a vertex is held on, -1 for none (n,).
+        edge: mean length of the edges [m].
+
+    Returns:
+        the vertices, and line_of with those let go that could not reach their line.
     """
+    line_of = line_of.copy()
     both = np.concatenate([edges, edges[:, ::-1]])
     held = line_of >= 0
     both = both[~held[both[:, 0]] | (line_of[both[:, 0]] == line_of[both[:, 1]])]
@@ -126,8 +139,11 @@ def _settled(
         vertices = shape.project(vertices + 0.5 * (goal - vertices), 2)
         for number, region in enumerate(lines):
             rows = line_of == number
-            vertices[rows] = _slid(vertices[rows], shape, region, 2)
-    return vertices
+            vertices[rows] = _slid(vertices[rows], shape, region, PULL * edge, 2)
+    for number, region in enumerate(lines):
+        rows = np.flatnonzero(line_of == number)
+        line_of[rows[np.abs(region.distance(vertices[rows])) > PULL * edge]] = -1
+    return vertices, line_of
 
 
 def _flipped(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:

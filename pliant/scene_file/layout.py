@@ -128,6 +128,18 @@ def scene_table() -> Table:
         required=("count", "spacing"),
     )
     other_skin = scalar("str", "", "a surface for the body to carry: a file, or the name of a sample mesh")
+    points_file = scalar("str", "", "a file of points, seen from the scene file: .ply, .xyz, .txt, .csv or .npy")
+    points_list = ListOf(Vector("x, y, z [m]"), "the points themselves [m]")
+    points = Table(
+        {
+            "file": points_file,
+            "at": points_list,
+            "volume": scalar("float", None, "of the body; from the spacing if not given", unit="m^3", above=0.0),
+            "radius": scalar("float", None, "of the balls that are seen; from the spacing", unit="m", above=0.0),
+        },
+        "loose points with their volume",
+        one_of=("file", "at"),
+    )
     shape = Variant("kind", {n: _shape_table(f) for n, f in shape_functions().items()}, "a body made by formula")
     body = Table(
         {
@@ -135,6 +147,7 @@ def scene_table() -> Table:
             "shape": shape,
             "file": scalar("str", "", "a mesh of any format, seen from the scene file, or the name of a sample mesh"),
             "file2": scalar("str", "", "the other file of the mesh, where its name does not follow from the first"),
+            "points": Either(points, dict, Either(points_list, list, points_file)),
             "scale": Either(Vector("factors along x, y and z"), list, scalar("float", 1.0, "factor", above=0.0)),
             **{**settings_of(PrepareSettings), "skin": Either(other_skin, str, settings_of(PrepareSettings)["skin"])},
             "springs": scalar(
@@ -170,7 +183,7 @@ def scene_table() -> Table:
             "copies": copies,
         },
         "a soft body",
-        one_of=("shape", "file"),
+        one_of=("shape", "file", "points"),
     )
     camera = Table(
         {

@@ -8,12 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pliant.errors import InputError
 from pliant.mesh.assets import asset_names
 from pliant.mesh.embed import Embedding, embed
 from pliant.mesh.io import read_mesh
 from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.points import PointCloud
 from pliant.mesh.prepare_settings import PrepareSettings
+from pliant.mesh.source import as_cover, load_mesh
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.scene_file.form import Source, shorten
@@ -21,17 +25,17 @@ from pliant.scene_file.layout import shape_functions
 from pliant.scene_file.lines import KeyPath
 
 PREPARE_KEYS = tuple(field.name for field in dataclasses.fields(PrepareSettings))
-MESH_KEYS = ("shape", "file", "file2", "scale", *PREPARE_KEYS)
+MESH_KEYS = ("shape", "file", "file2", "points", "scale", *PREPARE_KEYS)
 ProgressCall = Callable[[str, float], None]
 At = Callable[[KeyPath], contextlib.AbstractContextManager[None]]
 
 
 @dataclasses.dataclass(frozen=True)
 class BodyMesh:
-    """What is simulated, and the surface that is seen with its embedding."""
+    """What is simulated, and the surface that is seen with its embedding; None where it follows clusters."""
 
-    mesh: TetMesh | SurfaceMesh | VoxelLattice
-    skin: tuple[SurfaceMesh, Embedding] | None = None
+    mesh: TetMesh | SurfaceMesh | VoxelLattice | PointCloud
+    skin: tuple[SurfaceMesh, Embedding | None] | None = None
     uneven: bool = False
     fill: float = 1.0
 
@@ -49,16 +53,19 @@ def body_mesh(
         progress: called with the stage of the work on a mesh and how much of it is done.
     """
     settings = {key: table[key] for key in PREPARE_KEYS if key in table}
-    if "shape" in table:
+    if "points" in table:
+        made = _points(table, settings, path, source, at)
+        settings = {}
+    elif "shape" in table:
         values = dict(table["shape"])
         with at((*path, "shape")):
             if "file2" in table:
                 raise InputError("'file2' is given without 'file'", "", "Leave out 'file2' beside a shape")
             found: Any = shape_functions()[values.pop("kind")](**values)
+        made = BodyMesh(found)
     else:
         found = _from_file(table, path, source, at)
-    made = BodyMesh(found)
-    if settings or "shape" not in table:
+    if settings or "file" in table:
         cover = None
         if isinstance(settings.get("skin"), str):
             cover = _file(settings.pop("skin"), (*path, "skin"), source)
@@ -81,9 +88,30 @@ def _scaled(made: BodyMesh, scale: Any) -> BodyMesh:
     if made.skin is None:
         return dataclasses.replace(made, mesh=mesh)
     skin, embedding = made.skin[0].scaled(scale), made.skin[1]
-    if embedding.height is not None:
+    if embedding is not None and embedding.height is not None and not isinstance(mesh, PointCloud):
         embedding = embed(skin.vertices, mesh)
     return dataclasses.replace(made, mesh=mesh, skin=(skin, embedding))
+
+
+def _points(table: dict[str, Any], settings: dict[str, Any], path: KeyPath, source: Source, at: At) -> BodyMesh:
+    """Loose points, which are taken as they are, and a skin that follows their clusters."""
+    cover = settings.pop("skin", True)
+    for key in ("file2", *settings):
+        if key in table:
+            raise source.error((*path, key), f"'{key}' means nothing to loose points", "Leave it out, or give a mesh")
+    given = table["points"]
+    given = given if isinstance(given, dict) else {"file" if isinstance(given, str) else "at": given}
+    measures = {key: given[key] for key in ("volume", "radius") if key in given}
+    with at((*path, "points")):
+        if "file" in given:
+            cloud = PointCloud.load(Path(source.path).parent / given["file"], **measures)
+        else:
+            cloud = PointCloud(np.array(given["at"], float), **measures)
+    if not isinstance(cover, str):
+        return BodyMesh(cloud)
+    name = _file(cover, (*path, "skin"), source)
+    with at((*path, "skin")):
+        return BodyMesh(cloud, (as_cover(load_mesh(name)), None))
 
 
 def _from_file(table: dict[str, Any], path: KeyPath, source: Source, at: At) -> Any:

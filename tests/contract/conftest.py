@@ -7,12 +7,25 @@ import pytest
 from pliant.solvers import solver_classes
 
 
+# What bodies of a method may differ in, besides the method's own settings.
+BODIES = {
+    "shape_matching": [
+        {"matching": {"mode": "rigid"}},
+        {"matching": {"mode": "linear"}},
+        {"matching": {"mode": "quadratic"}},
+        {"matching": {"mode": "quadratic", "clusters": 3}},
+        {"matching": {"mode": "linear", "clusters": 6, "clusters_by": "grids"}},
+    ]
+}
+
+
 @dataclasses.dataclass(frozen=True)
 class Variant:
-    """A method and the settings it runs with."""
+    """A method and the settings it runs with; `body` names what its bodies are given."""
 
     method: str
     settings: tuple = ()
+    body: tuple = ()
 
     @property
     def integrator(self) -> str:
@@ -21,17 +34,20 @@ class Variant:
     @property
     def keywords(self) -> dict:
         """For `make_scene`."""
-        return {"method": self.method, **dict(self.settings)}
+        return {"method": self.method, "body_options": {k: dict(v) for k, v in self.body}, **dict(self.settings)}
 
     def __str__(self) -> str:
-        return "-".join([self.method, *(str(value) for _, value in self.settings)])
+        words = [value for _, value in self.settings] + [word for _, table in self.body for _, word in table]
+        return "-".join([self.method, *map(str, words)])
 
 
 def variants() -> list[Variant]:
     found = []
     for name, cls in solver_classes().items():
         choices = next((f.metadata["choices"] for f in dataclasses.fields(cls.Settings) if f.name == "integrator"), ())
-        found += [Variant(name, (("integrator", choice),)) for choice in choices] or [Variant(name)]
+        bodies = [tuple((k, tuple(v.items())) for k, v in body.items()) for body in BODIES.get(name, [{}])]
+        settings = [(("integrator", choice),) for choice in choices] or [()]
+        found += [Variant(name, chosen, body) for chosen in settings for body in bodies]
     return found
 
 

@@ -11,7 +11,7 @@ from pliant import InputError, Material, PointCloud, Scene, shapes
 from pliant.cli import main
 from pliant.export.frames import FramesReader, FramesWriter
 from pliant.mesh.embed import embed
-from pliant.mesh.io import read_surface
+from pliant.mesh.io import read_surface, write_mesh
 from pliant.run import RunOptions, open_recording, run_scene
 from pliant.run.recording import start_recording
 from pliant.run.seen import SeenVertices, recorded_positions
@@ -121,6 +121,75 @@ def test_a_run_is_recorded_and_resumed(tmp_path):
     with open_recording(tmp_path / "whole/kinds.plf") as a, open_recording(tmp_path / "parts/kinds.plf") as b:
         assert len(a) == len(b) == 5
         assert all(np.array_equal(a[k][2], b[k][2]) for k in range(5))
+
+
+SCENE = """version = 1
+name = "dust"
+[scene]
+frames = 4
+[[body]]
+name = "few"
+method = "shape_matching"
+points = [[0, 0, 0], [0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.1]]
+position = [0, 0.1, 0]
+[[body]]
+name = "many"
+method = "shape_matching"
+points = {file = "dust.xyz", volume = 0.5, radius = 0.01}
+scale = 0.5
+position = [1, 0.1, 0]
+[[body]]
+name = "worn"
+method = "shape_matching"
+points = "dust.xyz"
+skin = "skin.ply"
+scale = [1, 2, 1]
+position = [2, 0.1, 0]
+[[plane]]
+"""
+
+
+def dusty(tmp_path, text=SCENE):
+    np.savetxt(tmp_path / "dust.xyz", SOLID.vertices)
+    write_mesh(SEEN, tmp_path / "skin.ply")
+    (tmp_path / "dust.toml").write_text(text)
+    return tmp_path / "dust.toml"
+
+
+def test_loose_points_in_a_scene_file(tmp_path):
+    few, many, worn = load_scene(dusty(tmp_path)).scene.bodies
+    assert len(few.mesh.vertices) == 4 and few.skin is None
+    assert (many.mesh.volume, many.mesh.radius) == (pytest.approx(0.5 / 8), pytest.approx(0.005))
+    assert np.allclose(many.mesh.vertices, 0.5 * SOLID.vertices + [1, 0.1, 0], atol=1e-12)
+    assert worn.embedding is None
+    assert np.allclose(worn.skin.vertices, SEEN.vertices * [1, 2, 1] + [2, 0.1, 0], atol=1e-6)
+    words = ["run", tmp_path / "dust.toml", "--no-film", "--quiet", "--device", "cpu", "--out", tmp_path / "out"]
+    assert main([str(word) for word in words]) == 0
+    with open_recording(tmp_path / "out/dust.plf") as reader:
+        seen = SeenVertices(reader)
+        assert seen.count == 12 * 4 + 12 * len(SOLID.vertices) + len(SEEN.vertices)
+        first, last = seen.of(reader[0][2]), seen.of(reader[4][2])
+        assert np.abs(first[-len(SEEN.vertices) :] - worn.skin.vertices).max() < 2e-6
+        assert last[:, 1].mean() < first[:, 1].mean()
+
+
+@pytest.mark.parametrize(
+    "old, new, word",
+    [
+        ('points = "dust.xyz"', 'points = "none.xyz"', "no such file"),
+        ('points = "dust.xyz"', 'points = "dust.toml"', "suffix"),
+        ('points = "dust.xyz"', 'points = "dust.xyz"\nsolid = "voxels"', "loose points"),
+        ('points = "dust.xyz"', 'points = "dust.xyz"\nfile = "skin.ply"', "exactly one of"),
+        ('points = "dust.xyz"', "points = 3", "text"),
+        ('points = "dust.xyz"', "points = [[0, 0]]", "three"),
+        ('points = "dust.xyz"', "points = {volume = 1.0}", "file, at"),
+        ('skin = "skin.ply"', 'skin = "none.ply"', "no file"),
+    ],
+)
+def test_bad_points_in_a_scene_file(tmp_path, old, new, word):
+    assert old in SCENE
+    with pytest.raises(InputError, match=rf"dust\.toml:\d+.*{word}"):
+        load_scene(dusty(tmp_path, SCENE.replace(old, new)))
 
 
 X = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [3, 3, 3]], np.float32)

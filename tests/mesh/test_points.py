@@ -8,8 +8,8 @@ import pytest
 
 import pliant
 from pliant import InputError, PointCloud, Scene, SurfaceMesh, shapes
-from pliant.mesh.io import write_mesh
 from pliant.mesh import points as point_module
+from pliant.mesh.io import write_mesh
 from pliant.mesh.points import ball_offsets, ball_triangles, ball_vertices
 
 GRID = np.stack(np.meshgrid(*[0.1 * np.arange(4)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)

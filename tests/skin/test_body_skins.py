@@ -204,6 +204,30 @@ def test_bad_weights_are_refused():
             sim.skins.cluster_weights(name)
 
 
+def test_shape_matching_of_loose_points(device):
+    """A cloud that falls on the floor, bare and with a skin: both are seen where their particles are."""
+    made = Scene()
+    for name, x, skin in (("bare", -1.0, None), ("worn", 1.0, (SEEN, None))):
+        made.add_body(cloud(), SOFT, method="shape_matching", name=name, position=(x, 0.1, 0.0), skin=skin)
+    made.add_plane()
+    sim = build(made, device)
+    assert sim.body("worn").follows_clusters and sim.body("bare").ball_radius is not None
+    rest = SEEN.vertices + [1.0, 0.1, 0.0]
+    assert np.abs(sim.surface_positions("worn") - rest).max() < CLOSE
+    sim.frame(25)
+    x = sim.positions("worn")
+    assert x[:, 1].mean() < 0.09 and x[:, 1].min() > -1e-3
+    # one cluster: the skin follows the affine map that fits its particles best, weighted by their masses
+    body = sim.body("worn")
+    assert body.clusters.count == 1
+    share = np.sqrt(sim.model.particles.mass[body.particle_of])[:, None]
+    homogeneous = lambda p: np.concatenate([p, np.ones((len(p), 1))], axis=1)
+    fit = np.linalg.lstsq(share * homogeneous(SOLID.vertices + [1.0, 0.1, 0.0]), share * x, rcond=None)[0]
+    assert np.abs(sim.surface_positions("worn") - homogeneous(rest) @ fit).max() < 5e-6
+    balls = sim.surface_positions("bare").reshape(len(SOLID.vertices), -1, 3)
+    assert np.allclose(balls.mean(axis=1), sim.positions("bare"), atol=1e-5)
+
+
 def test_a_method_without_clusters_cannot_have_such_a_skin():
     made = scene()
     made.add_body(SOLID, SOFT, name="springs", skin=(SEEN, None))

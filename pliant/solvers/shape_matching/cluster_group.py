@@ -63,8 +63,12 @@ class ClusterGroup:
 
     def _upload(self, unique: list[RestClusters]) -> None:
         """Put the tables of each rest shape on the device once, and what each body has of its own."""
-        floats = lambda values, dtype: wp.array(np.ascontiguousarray(values, np.float32), dtype=dtype, device=self.device)
-        ints = lambda values, dtype=int: wp.array(np.ascontiguousarray(values, np.int32), dtype=dtype, device=self.device)
+        floats = lambda values, dtype: wp.array(
+            np.ascontiguousarray(values, np.float32), dtype=dtype, device=self.device
+        )
+        ints = lambda values, dtype=int: wp.array(
+            np.ascontiguousarray(values, np.int32), dtype=dtype, device=self.device
+        )
         joined = lambda key: np.concatenate([getattr(r, key) for r in unique])
         place = {id(r): k for k, r in enumerate(unique)}
         before = lambda counts: np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -107,12 +111,19 @@ class ClusterGroup:
             place = np.arange(len(cluster)) - np.repeat(np.cumsum(number) - number, number)
             begin = rest.starts[cluster] + place * length[cluster]
             end = np.minimum(begin + length[cluster], rest.starts[cluster + 1])
-            columns = [begin + member_start[k], end - begin, np.full(len(cluster), body.particles[0]), cluster + first_cluster]
+            columns = [
+                begin + member_start[k],
+                end - begin,
+                np.full(len(cluster), body.particles[0]),
+                cluster + first_cluster,
+            ]
             chunks.append(np.stack(columns, axis=1))
             chunk_of.append(number)
             first_cluster += rest.count
         rows = np.concatenate(chunks)
-        ints = lambda values, dtype=int: wp.array(np.ascontiguousarray(values, np.int32), dtype=dtype, device=self.device)
+        ints = lambda values, dtype=int: wp.array(
+            np.ascontiguousarray(values, np.int32), dtype=dtype, device=self.device
+        )
         self.chunks = ints(rows, wp.vec4i)
         numbers = lambda count: wp.zeros((count, self.code.sums), dtype=float, device=self.device)
         self.sums = [numbers(len(rows))]
@@ -204,7 +215,9 @@ class ClusterGroup:
         """Centres and rotations of clusters as at build, and no permanent change of shape."""
         anchor, rotation, plastic = (a.numpy().copy() for a in (self.anchor, self.rotation, self.plastic))
         home = np.concatenate([self.homes[k] for k in range(len(self.bodies))])
-        turns = np.concatenate([np.tile(_quaternion(b.turn), (r.count, 1)) for b, r in zip(self.bodies, self.rests, strict=True)])
+        turns = np.concatenate(
+            [np.tile(_quaternion(b.turn), (r.count, 1)) for b, r in zip(self.bodies, self.rests, strict=True)]
+        )
         anchor[rows], rotation[rows] = home[rows], turns[rows]
         plastic[rows] = np.concatenate([np.eye(3), np.zeros((3, self.order - 3))], axis=1).reshape(-1)
         for array, values in ((self.anchor, anchor), (self.rotation, rotation), (self.plastic, plastic)):

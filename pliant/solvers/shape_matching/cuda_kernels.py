@@ -5,8 +5,7 @@ from typing import Any
 
 import warp as wp
 
-from pliant.physics.shape_match import basis_types, products
-from pliant.solvers.shape_matching.kernels import MidStep, middle_velocity
+from pliant.solvers.shape_matching.kernels import MidStep, member_code, middle_velocity
 
 wp.set_module_options({"enable_backward": False})
 
@@ -16,11 +15,8 @@ LANES = 32
 @functools.cache
 def sum_members_kernel(order: int) -> Any:
     """The kernel of `MatchKernels.sum_members` for CUDA; launched over 32 threads for each chunk."""
-    vec_n, _ = basis_types(order)
-    quadratic = order == 9
-    at_v = 3 + 3 * order
-    sums = at_v + 12
-    sums_type = wp.types.vector(length=sums, dtype=float)
+    code = member_code(order)
+    sums, sums_type, add_member = code.sums, code.sums_type, code.add_member
 
     # Halves the numbers each lane holds at every exchange: lane k ends with the sum of number k over all lanes, and
     # those beyond the 32nd are summed the plain way. The order of the additions is fixed, so the bits are too.
@@ -72,28 +68,8 @@ def sum_members_kernel(order: int) -> Any:
         total = sums_type()
         for k in range(chunk[0] + lane, chunk[0] + chunk[1], 32):
             i = chunk[2] + member[k]
-            rest = member_rest[k]
             speed = middle_velocity(v[i], f_ext[i], inv_mass[i], step)
-            y = (x[i] - origin) + (0.5 * step.dt) * speed
-            q = wp.vec3(rest[0], rest[1], rest[2])
-            f = vec_n()
-            for j in range(3):
-                f[j] = q[j]
-            if wp.static(quadratic):
-                p = products(q)
-                for j in range(6):
-                    f[3 + j] = p[j]
-            wy = rest[3] * y
-            moment = wp.cross(wy, speed)
-            spread = products(y)
-            for j in range(3):
-                total[j] += wy[j]
-                for n in range(order):
-                    total[3 + order * j + n] += wy[j] * f[n]
-                total[at_v + j] += rest[3] * speed[j]
-                total[at_v + 3 + j] += moment[j]
-            for n in range(6):
-                total[at_v + 6 + n] += rest[3] * spread[n]
+            total = add_member(total, member_rest[k], (x[i] - origin) + (0.5 * step.dt) * speed, speed)
         store_sums(total, lane, c, sums_out)
 
     return sum_members

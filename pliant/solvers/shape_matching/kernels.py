@@ -7,7 +7,6 @@ about x', and the middle of the step lies off x' by a multiple of J: so linear a
 rounding, whatever the step.
 """
 
-
 import dataclasses
 import functools
 from typing import Any
@@ -34,14 +33,19 @@ class MidStep:
 
 
 @wp.func
-def middle_velocity(v: wp.vec3, f_ext: wp.vec3, inv_mass: float, step: MidStep) -> wp.vec3:
-    """Velocity at the middle of the step without pull and damping [m/s]; a pinned particle keeps its own."""
+def acceleration(f_ext: wp.vec3, inv_mass: float, step: MidStep) -> wp.vec3:
+    """Gravity and the forces besides [m/s^2]; none for a pinned particle."""
     if inv_mass == 0.0:
-        return v
-    a = step.gravity
+        return wp.vec3(0.0, 0.0, 0.0)
     if step.has_f_ext != 0:
-        a += inv_mass * f_ext
-    return v + (0.5 * step.dt) * a
+        return step.gravity + inv_mass * f_ext
+    return step.gravity
+
+
+@wp.func
+def middle_velocity(v: wp.vec3, f_ext: wp.vec3, inv_mass: float, step: MidStep) -> wp.vec3:
+    """Velocity at the middle of the step without pull and damping [m/s]."""
+    return v + (0.5 * step.dt) * acceleration(f_ext, inv_mass, step)
 
 
 @wp.kernel
@@ -80,20 +84,33 @@ class MatchKernels:
     move: Any
 
 
+@dataclasses.dataclass(frozen=True)
+class MemberCode:
+    """What the sums over clusters are made of, for goals of `order` functions.
+
+    Attributes:
+        sums: how many numbers are summed; sums_type: the vector of them.
+        functions: the functions of a rest position that goals are made of.
+        add_member: adds one member's part to the sums.
+    """
+
+    sums: int
+    sums_type: Any
+    functions: Any
+    add_member: Any
+
+
 @functools.cache
-def match_kernels(order: int) -> MatchKernels:
-    """The kernels for goals of 3 or 9 functions."""
-    vec_n, mat_n = basis_types(order)
+def member_code(order: int) -> MemberCode:
+    """The sums over members for goals of 3 or 9 functions."""
+    vec_n, _ = basis_types(order)
     quadratic = order == 9
     at_v = 3 + 3 * order
-    at_moment = at_v + 3
-    at_spread = at_v + 6
     sums = at_v + 12
     sums_type = wp.types.vector(length=sums, dtype=float)
 
     @wp.func
     def functions(q: wp.vec3) -> vec_n:
-        """The functions of a rest position that goals are made of."""
         f = vec_n()
         for k in range(3):
             f[k] = q[k]
@@ -104,26 +121,40 @@ def match_kernels(order: int) -> MatchKernels:
         return f
 
     @wp.func
-    def linear_part(m: mat_n) -> wp.mat33:
-        return wp.mat33(m[0, 0], m[0, 1], m[0, 2], m[1, 0], m[1, 1], m[1, 2], m[2, 0], m[2, 1], m[2, 2])
-
-    @wp.func
-    def add_member(total: sums_type, q: wp.vec3, weight: float, y: wp.vec3, v: wp.vec3) -> sums_type:
-        """Add one member's part to the sums; y is its place about the anchor."""
-        f = functions(q)
-        wy = weight * y
+    def add_member(total: sums_type, rest: wp.vec4, y: wp.vec3, v: wp.vec3) -> sums_type:
+        """rest is the member's place at rest and its weight, y its place about the anchor."""
+        f = functions(wp.vec3(rest[0], rest[1], rest[2]))
+        wy = rest[3] * y
+        moment = wp.cross(wy, v)
+        spread = products(y)
         for i in range(3):
             total[i] += wy[i]
             for k in range(order):
                 total[3 + order * i + k] += wy[i] * f[k]
-            total[at_v + i] += weight * v[i]
-        moment = wp.cross(wy, v)
-        for i in range(3):
-            total[at_moment + i] += moment[i]
-        p = products(y)
+            total[at_v + i] += rest[3] * v[i]
+            total[at_v + 3 + i] += moment[i]
         for k in range(6):
-            total[at_spread + k] += weight * p[k]
+            total[at_v + 6 + k] += rest[3] * spread[k]
         return total
+
+    return MemberCode(sums, sums_type, functions, add_member)
+
+
+@functools.cache
+def match_kernels(order: int) -> MatchKernels:
+    """The kernels for goals of 3 or 9 functions."""
+    _, mat_n = basis_types(order)
+    code = member_code(order)
+    functions, add_member, sums_type = code.functions, code.add_member, code.sums_type
+    quadratic = order == 9
+    sums = code.sums
+    at_v = 3 + 3 * order
+    at_moment = at_v + 3
+    at_spread = at_v + 6
+
+    @wp.func
+    def linear_part(m: mat_n) -> wp.mat33:
+        return wp.mat33(m[0, 0], m[0, 1], m[0, 2], m[1, 0], m[1, 1], m[1, 2], m[2, 0], m[2, 1], m[2, 2])
 
     @wp.kernel(module="unique", enable_backward=False)
     def sum_members(
@@ -146,10 +177,8 @@ def match_kernels(order: int) -> MatchKernels:
         total = sums_type()
         for k in range(chunk[0], chunk[0] + chunk[1]):
             i = chunk[2] + member[k]
-            rest = member_rest[k]
             speed = middle_velocity(v[i], f_ext[i], inv_mass[i], step)
-            y = (x[i] - origin) + (0.5 * step.dt) * speed
-            total = add_member(total, wp.vec3(rest[0], rest[1], rest[2]), rest[3], y, speed)
+            total = add_member(total, member_rest[k], (x[i] - origin) + (0.5 * step.dt) * speed, speed)
         for k in range(sums):
             sums_out[c, k] = total[k]
 
@@ -328,18 +357,26 @@ def match_kernels(order: int) -> MatchKernels:
             for k in range(first, last):
                 c = body.first_cluster + of_cluster[k]
                 f = functions(of_rest[k])
-                goal = wp.vec3(maps[c, 3 * order] - middle[0], maps[c, 3 * order + 1] - middle[1], maps[c, 3 * order + 2] - middle[2])
+                goal = wp.vec3(
+                    maps[c, 3 * order] - middle[0],
+                    maps[c, 3 * order + 1] - middle[1],
+                    maps[c, 3 * order + 2] - middle[2],
+                )
                 for j in range(3):
                     for n in range(order):
                         goal[j] += maps[c, order * j + n] * f[n]
                 away += goal
                 arm = middle - wp.vec3(maps[c, 3 * order + 3], maps[c, 3 * order + 4], maps[c, 3 * order + 5])
                 omega = wp.vec3(maps[c, 3 * order + 9], maps[c, 3 * order + 10], maps[c, 3 * order + 11])
-                slip += speed - wp.vec3(maps[c, 3 * order + 6], maps[c, 3 * order + 7], maps[c, 3 * order + 8]) - wp.cross(omega, arm)
+                slip += (
+                    speed
+                    - wp.vec3(maps[c, 3 * order + 6], maps[c, 3 * order + 7], maps[c, 3 * order + 8])
+                    - wp.cross(omega, arm)
+                )
             share = 1.0 / float(wp.max(last - first, 1))
             gain = (body.pull * share) * away - (body.damp * share) * slip - (body.drag * step.dt) * speed
             x_new = before + step.dt * (speed + 0.5 * gain)
-            v_new = (2.0 * speed - old) + gain
+            v_new = old + (step.dt * acceleration(f_ext[i], w, step) + gain)
             if step.plane_count > 0:
                 met = meet_planes(
                     x_new,

@@ -35,7 +35,9 @@ class ShapeMatchingSettings(Described):
 class Matching(Described):
     """How one body is matched to its rest shape."""
 
-    mode: str = setting("linear", "what a cluster's goal may be: turned, sheared too, or bent and twisted too", choices=MODES)
+    mode: str = setting(
+        "linear", "what a cluster's goal may be: turned, sheared too, or bent and twisted too", choices=MODES
+    )
     clusters: int = setting(1, "number of clusters", low=1, high=10_000_000)
     clusters_by: str = setting(
         "kmeans",
@@ -56,7 +58,11 @@ class Matching(Described):
         None, "angular frequency of the pull to the goal, instead of the material's", unit="1/s", low=0.0, high=1e6
     )
     damping_rate: float | None = setting(
-        None, "rate at which motion other than turning dies out, instead of the material's", unit="1/s", low=0.0, high=1e6
+        None,
+        "rate at which motion other than turning dies out, instead of the material's",
+        unit="1/s",
+        low=0.0,
+        high=1e6,
     )
     keep_volume: bool = setting(True, "goals of linear and quadratic clusters keep the volume")
 
