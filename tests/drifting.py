@@ -72,6 +72,15 @@ class Drifting:
     def stable_step(self, state):
         return math.inf
 
+    def between_frames(self, frame_dt):
+        return False
+
+    def restored(self):
+        return False
+
+    def links(self, body):
+        return None
+
     def wanted_step(self):
         return math.inf
 

@@ -18,13 +18,13 @@ from pliant.mesh.order import bisect_order
 from pliant.mesh.sculpt_figures import FIGURES, made
 from pliant.mesh.surface import SurfaceMesh
 
-STEPS = 2.0**15
+STEPS = 2.0**13
 """Places are rounded to about this part of the longest side, so that they compress."""
 
 
 def packed(mesh: SurfaceMesh) -> bytes:
     """The mesh as a compressed PLY file: neighbours near each other, places rounded, colours of vertices."""
-    order, _ = bisect_order(mesh.vertices, 64)
+    order, _ = bisect_order(mesh.vertices, 128)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     corners = place[mesh.triangles]

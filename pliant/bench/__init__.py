@@ -13,6 +13,7 @@ BENCHES = {
     "sources": "the tables of the mass-spring source, beside its numbers",
     "meshes": "what becomes of each mesh: a body that falls for 120 frames, or a refusal with its reason",
     "skin": "time to move a skin of 100,000 vertices, beside that of the body it rides on",
+    "shapes": "time of a shape-matching step against the number of particles, in every mode",
     "startup": "time from the start of the process to the first frame",
 }
 

@@ -1,4 +1,4 @@
-"""Runs of a lattice: vertices in a row, one after the other along the edges of filled cubes; and regions made of them."""
+"""Runs of a lattice: vertices one after the other along the edges of filled cubes; and regions made of them."""
 
 from __future__ import annotations
 

@@ -23,6 +23,8 @@ BLOCK = 8
 REACH = 2.0
 """A block is sampled when its middle lies within so many of its radii from the surface: distances are not exact."""
 MOST_NODES = 100_000_000
+ROUGH = 100
+"""Cells along the longest side of the grid that the area is measured on."""
 FINENESS = 24
 """Vertices of the fine surface for each one that is wanted."""
 ROUNDS = 100
@@ -32,6 +34,8 @@ PUSH = 1.6
 
 def fine_surface(shape: Shape, cell: float) -> SurfaceMesh:
     """Triangles with a vertex in every grid cell that the surface crosses (surface nets), pulled onto the surface.
+
+    In a crease sharper than the cells, four triangles may share an edge.
 
     Args:
         shape: the solid.
@@ -122,7 +126,7 @@ def even_surface(shape: Shape, count: int, name: str = "", fineness: int = FINEN
     """
     count = arrays.whole(count, "even_surface(count)", low=12)
     fineness = arrays.whole(fineness, "even_surface(fineness)", low=8)
-    rough = fine_surface(shape, shape.size / 40.0)
+    rough = fine_surface(shape, shape.size / ROUGH)
     # a net has about one and a half vertices for each square of the grid's cell
     fine = fine_surface(shape, float(np.sqrt(1.5 * rough.areas().sum() / (fineness * count))))
     cluster, places = _clusters(fine, count)

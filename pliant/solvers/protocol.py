@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 import warp as wp
@@ -16,6 +16,9 @@ from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.model.model import Elements, Model
 from pliant.model.state import State
+
+if TYPE_CHECKING:
+    from pliant.solvers.shape_matching.fracture_links import ClusterLinks
 
 
 @dataclasses.dataclass
@@ -95,6 +98,18 @@ class Solver(Protocol):
 
     def scratch(self) -> dict[str, wp.array]:
         """What a checkpoint must hold besides the state."""
+        ...
+
+    def between_frames(self, frame_dt: float) -> bool:
+        """Do what can be done between frames [s] only, such as breaking bodies; True if some came apart."""
+        ...
+
+    def restored(self) -> bool:
+        """Follow the arrays of `scratch`, which were set from outside; True if bodies hang together in other ways."""
+        ...
+
+    def links(self, body: str) -> ClusterLinks | None:
+        """What holds a body together that can break; None for one that cannot."""
         ...
 
     def stable_step(self, state: State) -> float:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from pliant.collide.contacts import Contacts
 from pliant.collide.heights import hills, read_heights
 from pliant.collide.pipeline import Pipeline
 from pliant.collide.shapes.heightmap import Heightmap
+from pliant.errors import MissingExtraError
 
 SIZE = (4.0, 6.0)
 PLACE = (0.5, 1.0, -0.3)
@@ -236,6 +238,13 @@ def test_pictures_give_heights_from_black_to_white(tmp_path):
     np.testing.assert_allclose(read_heights(tmp_path / "fine.png"), fine / 65535)
     np.testing.assert_allclose(read_heights(tmp_path / "coarse.png"), coarse / 255)
     np.testing.assert_allclose(read_heights(tmp_path / "rgb.png"), coarse / 255)
+
+
+def test_a_picture_without_pillow_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    (tmp_path / "a.png").write_bytes(b"anything")
+    with pytest.raises(MissingExtraError, match="film"):
+        read_heights(tmp_path / "a.png")
 
 
 def bad_files(folder):

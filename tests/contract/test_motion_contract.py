@@ -100,7 +100,8 @@ def test_moving_pins_arrive(variant, device):
     sim.frame(20)
     np.testing.assert_allclose(sim.positions()[left], mesh.vertices[left] + [-0.1, 0.05, 0], atol=1e-7)
     follow = sim.positions()[~left] - mesh.vertices[~left]
-    np.testing.assert_allclose(follow.mean(axis=0), [-0.1, 0.05, 0], atol=0.05)
+    # the soft body still swings about where it is led
+    np.testing.assert_allclose(follow.mean(axis=0), [-0.1, 0.05, 0], atol=0.08)
 
 
 def test_momentum_is_kept(variant, device):
@@ -121,11 +122,15 @@ def test_momentum_is_kept(variant, device):
     scale = np.sqrt(2 * mass * before.kinetic)
     # implicit Euler keeps it to the tolerance of its solve
     slack = {"implicit": 1e-5}.get(variant.integrator, 1e-7)
+    # without the remainders of float32 a thousand steps leave about ten roundings
+    slack = 2e-6 if variant.method == "shape_matching" else slack
     assert np.abs(after.momentum - before.momentum).max() < slack * scale
     spin = lambda d: d.angular_momentum - np.cross(d.mass_centre, d.momentum)
     drift = np.abs(spin(after) - spin(before)).max() / np.linalg.norm(spin(before))
     # symplectic keeps angular momentum exactly, and so does Verlet, whose velocity is read half a correction early;
     # the others keep it to their order
+    if variant.method == "shape_matching":
+        assert drift < 5e-6
     limit = {"symplectic": 3e-7, "verlet": 1e-5, "midpoint": 1e-5, "rk4": 3e-7, "euler": 2e-2, "implicit": 1e-2}
     assert drift < limit.get(variant.integrator, 1e-3)
     moved = after.mass_centre - centre - before.momentum / mass * sim.time

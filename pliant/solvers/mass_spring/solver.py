@@ -82,6 +82,15 @@ class MassSpring:
     def wanted_step(self) -> float:
         return math.inf
 
+    def between_frames(self, frame_dt: float) -> bool:
+        return False
+
+    def restored(self) -> bool:
+        return False
+
+    def links(self, body: str) -> None:
+        return None
+
     def _cuda_kernel(self) -> Any:
         from pliant.solvers.mass_spring.cuda_kernels import step_kernel
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.errors import InputError
-from pliant.mesh.cluster import Clusters, box_clusters, from_pairs, grid_clusters, kmeans_clusters, lattice_regions
+from pliant.mesh.cluster import Clusters, box_clusters, from_pairs, grid_clusters, kmeans_clusters
 from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.lattice_runs import axis_regions
 from pliant.mesh.near import near_pairs
 from pliant.mesh.points import PointCloud
 from pliant.mesh.surface import SurfaceMesh
@@ -58,13 +59,16 @@ def shape_matching_elements(spec: BodySpec) -> Elements:
         if spec.raw.mass is not None:
             mass = mass * (spec.raw.mass / mass.sum())
     clusters = make_clusters(mesh, matching)
-    notes += [*clusters.notes, *clusters.check(count)]
+    if clusters is not None:
+        notes += [*clusters.notes, *clusters.check(count)]
+    elif isinstance(mesh, VoxelLattice) and (parts := mesh.components()[0]) > 1:
+        notes.append(f"the lattice falls into {parts} parts that will move apart")
     springs = Springs.build(x, NO_PAIRS, 0.0)
     return Elements(springs, Triangles.build(x, NO_TRIANGLES), tets, mass, notes, clusters)
 
 
-def make_clusters(mesh: TetMesh | SurfaceMesh | VoxelLattice | PointCloud, matching: Matching) -> Clusters:
-    """The clusters that a body's settings ask for."""
+def make_clusters(mesh: TetMesh | SurfaceMesh | VoxelLattice | PointCloud, matching: Matching) -> Clusters | None:
+    """The clusters that a body's settings ask for; None for lattice regions of which no table is made."""
     x = mesh.vertices
     if matching.clusters_by == "lattice":
         if not isinstance(mesh, VoxelLattice):
@@ -73,7 +77,7 @@ def make_clusters(mesh: TetMesh | SurfaceMesh | VoxelLattice | PointCloud, match
                 "matching.clusters_by",
                 "Give a VoxelLattice (solid = \"voxels\"), or 'kmeans', 'boxes' or 'grids'",
             )
-        return lattice_regions(mesh, matching.region_width)
+        return None if matching.sums_along_axes else axis_regions(mesh, matching.region_width)
     if matching.clusters == 1:
         return from_pairs(np.zeros(len(x), np.int64), np.arange(len(x)))
     if matching.clusters_by == "boxes":

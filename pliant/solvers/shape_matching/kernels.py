@@ -13,7 +13,7 @@ from typing import Any
 
 import warp as wp
 
-from pliant.physics.contact import PlaneData, meet_planes
+from pliant.physics.contact import Met, PlaneData, meet_planes
 from pliant.physics.polar import nearest_rotation, spectral_norm
 from pliant.physics.shape_match import basis_types, fit_weight, linear_strain, products, spin, volume_scale
 from pliant.solvers.shape_matching.constants import BodyMatch
@@ -46,6 +46,44 @@ def acceleration(f_ext: wp.vec3, inv_mass: float, step: MidStep) -> wp.vec3:
 def middle_velocity(v: wp.vec3, f_ext: wp.vec3, inv_mass: float, step: MidStep) -> wp.vec3:
     """Velocity at the middle of the step without pull and damping [m/s]."""
     return v + (0.5 * step.dt) * acceleration(f_ext, inv_mass, step)
+
+
+@wp.func
+def moved(
+    x: wp.vec3,
+    v: wp.vec3,
+    f_ext: wp.vec3,
+    inv_mass: float,
+    away: wp.vec3,
+    slip: wp.vec3,
+    body: BodyMatch,
+    planes: wp.array(dtype=PlaneData),
+    step: MidStep,
+) -> Met:
+    """A particle after the step.
+
+    Args:
+        away: from where it is at the middle of the step to the mean of its goals [m].
+        slip: its velocity then, less that of its clusters' rigid motion [m/s].
+    """
+    speed = middle_velocity(v, f_ext, inv_mass, step)
+    gain = body.pull * away - body.damp * slip - (body.drag * step.dt) * speed
+    met = Met()
+    met.x = x + step.dt * (speed + 0.5 * gain)
+    met.v = v + (step.dt * acceleration(f_ext, inv_mass, step) + gain)
+    if step.plane_count > 0:
+        met = meet_planes(
+            met.x,
+            met.v,
+            x,
+            planes,
+            step.plane_count,
+            body.friction,
+            body.restitution,
+            step.rest_speed,
+            step.dt,
+        )
+    return met
 
 
 @wp.kernel
@@ -374,24 +412,8 @@ def match_kernels(order: int) -> MatchKernels:
                     - wp.cross(omega, arm)
                 )
             share = 1.0 / float(wp.max(last - first, 1))
-            gain = (body.pull * share) * away - (body.damp * share) * slip - (body.drag * step.dt) * speed
-            x_new = before + step.dt * (speed + 0.5 * gain)
-            v_new = old + (step.dt * acceleration(f_ext[i], w, step) + gain)
-            if step.plane_count > 0:
-                met = meet_planes(
-                    x_new,
-                    v_new,
-                    before,
-                    planes,
-                    step.plane_count,
-                    body.friction,
-                    body.restitution,
-                    step.rest_speed,
-                    step.dt,
-                )
-                x_new = met.x
-                v_new = met.v
-            x_out[i] = x_new
-            v_out[i] = v_new
+            met = moved(before, old, f_ext[i], w, share * away, share * slip, body, planes, step)
+            x_out[i] = met.x
+            v_out[i] = met.v
 
     return MatchKernels(order, sums, 3 * order + 12, sum_members, fit, move)

@@ -82,6 +82,11 @@ class Matching(Described):
         """Functions of position a goal is made of: 3 linear ones, or 9 with the quadratic ones."""
         return 9 if self.mode == "quadratic" else 3
 
+    @property
+    def sums_along_axes(self) -> bool:
+        """Whether sums over lattice regions are taken axis by axis, without a table of their members."""
+        return self.clusters_by == "lattice" and self.fast and self.mode != "quadratic"
+
 
 def as_matching(value: Any, where: str) -> Matching:
     """Settings from a `Matching`, a table of its fields, or nothing."""

@@ -17,10 +17,14 @@ from pliant.solvers.protocol import BodySpec, World
 from pliant.solvers.shape_matching.cluster_group import ClusterGroup
 from pliant.solvers.shape_matching.constants import BodyMatch, Stiffness, body_stiffness, step_constants
 from pliant.solvers.shape_matching.elements import shape_matching_elements
-from pliant.solvers.shape_matching.energy import body_energy
+from pliant.solvers.shape_matching.fracture import Fracture, can_break
+from pliant.solvers.shape_matching.fracture_links import ClusterLinks
+from pliant.solvers.shape_matching.group import MatchGroup
 from pliant.solvers.shape_matching.kernels import MidStep
+from pliant.solvers.shape_matching.lattice_group import LatticeGroup
 from pliant.solvers.shape_matching.settings import Matching, ShapeMatchingSettings
 
+LATTICE_RANK = 1
 RESOLVED = 1.0
 """Frequency times step up to which a swing is followed well."""
 
@@ -41,10 +45,19 @@ class ShapeMatching:
         self.first = bodies[0].particles[0]
         self.count = bodies[-1].particles[1] - self.first
         self.matchings: list[Matching] = [body.options["matching"] for body in bodies]
-        self.groups: list[ClusterGroup] = []
+        self.groups: list[MatchGroup] = []
         for rank in sorted({_rank(m) for m in self.matchings}):
             numbers = [k for k, m in enumerate(self.matchings) if _rank(m) == rank]
-            self.groups.append(ClusterGroup([bodies[k] for k in numbers], numbers, rank, model.particles.rest, device))
+            members, rest = [bodies[k] for k in numbers], model.particles.rest
+            if rank == LATTICE_RANK:
+                self.groups.append(LatticeGroup(members, numbers, rest, device))
+            else:
+                self.groups.append(ClusterGroup(members, numbers, rank, rest, device))
+        self.fractures = {
+            g: Fracture(group)
+            for g, group in enumerate(self.groups)
+            if isinstance(group, ClusterGroup) and any(map(can_break, group.bodies))
+        }
         self.stiffness: list[Stiffness] = []
         for k, body in enumerate(bodies):
             group, place = self._group_of(k)
@@ -58,7 +71,7 @@ class ShapeMatching:
         # was recorded with one stays good
         self._constants: dict[float, wp.array] = {}
 
-    def _group_of(self, k: int) -> tuple[ClusterGroup, int]:
+    def _group_of(self, k: int) -> tuple[MatchGroup, int]:
         """The group of a body, and the body's place in it."""
         return next((group, group.numbers.index(k)) for group in self.groups if k in group.numbers)
 
@@ -95,8 +108,10 @@ class ShapeMatching:
 
     def _advance(self, state: State, dt: float, planes: int, target: tuple[wp.array, wp.array]) -> None:
         bodies, step = self._bodies(dt), self._step(dt, planes)
-        for group in self.groups:
+        for g, group in enumerate(self.groups):
             group.fit(state, bodies, step)
+            if g in self.fractures:
+                self.fractures[g].look()
             group.move(state, self.body_index, bodies, self.world.planes, step, target)
 
     def predict(self, state: State, dt: float) -> None:
@@ -134,7 +149,21 @@ class ShapeMatching:
         group.reset_shape(place)
 
     def scratch(self) -> dict[str, wp.array]:
-        return {f"{key}{k}": array for k, group in enumerate(self.groups) for key, array in group.scratch().items()}
+        parts = [*enumerate(self.groups), *self.fractures.items()]
+        return {f"{key}{k}": array for k, part in parts for key, array in part.scratch().items()}
+
+    def between_frames(self, frame_dt: float) -> bool:
+        return any([fracture.between_frames(frame_dt) for fracture in self.fractures.values()])
+
+    def restored(self) -> bool:
+        return any([fracture.restored() for fracture in self.fractures.values()])
+
+    def links(self, body: str) -> ClusterLinks | None:
+        for fracture in self.fractures.values():
+            for k, found in fracture.links.items():
+                if fracture.group.bodies[k].name == body:
+                    return found
+        return None
 
     def stable_step(self, state: State) -> float:
         return math.inf
@@ -147,13 +176,11 @@ class ShapeMatching:
         total = 0.0
         for k, body in enumerate(self.model.bodies):
             group, place = self._group_of(k)
-            plastic = group.plastic.numpy()[group.clusters_of(place)].reshape(-1, 3, group.order)
             beta = 0.0 if self.matchings[k].mode == "rigid" else self.matchings[k].beta
-            rest = group.rests[place]
-            total += self.stiffness[k].frequency ** 2 * body_energy(x[slice(*body.particles)], rest, plastic, beta)
+            total += self.stiffness[k].frequency ** 2 * group.energy(place, x[slice(*body.particles)], beta)
         return total
 
 
 def _rank(matching: Matching) -> int:
-    """Bodies with goals of one order are simulated together."""
-    return matching.order
+    """Bodies with goals of one order are simulated together, and those with lattice regions summed axis by axis."""
+    return LATTICE_RANK if matching.sums_along_axes else matching.order

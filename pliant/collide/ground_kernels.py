@@ -1,0 +1,126 @@
+"""Contacts of particles with the ground of a heightmap."""
+
+import warp as wp
+
+from pliant.physics.contact import PlaneData
+
+wp.set_module_options({"enable_backward": False})
+
+# A foot of the local normal that is still below the surface by this share of a cell is looked for straight above.
+FOOT_TOLERANCE = wp.constant(1.0e-4)
+FOOT_STEPS = wp.constant(6)
+
+
+@wp.struct
+class MapData:
+    """Where the grid of a heightmap lies, as the kernels see it."""
+
+    corner_x: float
+    corner_z: float
+    cell_x: float
+    cell_z: float
+    rows: int
+    columns: int
+    extend: int
+    friction: float
+    restitution: float
+
+
+@wp.struct
+class Ground:
+    """Height [m] and slopes at a place, and whether there is ground at all."""
+
+    height: float
+    slope_x: float
+    slope_z: float
+    found: int
+
+
+@wp.func
+def ground_at(data: MapData, heights: wp.array2d(dtype=float), p: wp.vec3) -> Ground:
+    """The bilinear ground below or above a point."""
+    raw_u = (p[0] - data.corner_x) / data.cell_x
+    raw_w = (p[2] - data.corner_z) / data.cell_z
+    last_u = float(data.columns - 1)
+    last_w = float(data.rows - 1)
+    place_u = wp.clamp(raw_u, 0.0, last_u)
+    place_w = wp.clamp(raw_w, 0.0, last_w)
+    # clamped as whole numbers too: a position that is not finite must not read outside the grid
+    j = wp.clamp(int(place_u), 0, data.columns - 2)
+    i = wp.clamp(int(place_w), 0, data.rows - 2)
+    u = place_u - float(j)
+    w = place_w - float(i)
+    a = heights[i, j]
+    b = heights[i, j + 1]
+    c = heights[i + 1, j]
+    d = heights[i + 1, j + 1]
+    ground = Ground()
+    ground.height = (a * (1.0 - u) + b * u) * (1.0 - w) + (c * (1.0 - u) + d * u) * w
+    ground.slope_x = ((b - a) * (1.0 - w) + (d - c) * w) / data.cell_x
+    ground.slope_z = ((c - a) * (1.0 - u) + (d - b) * u) / data.cell_z
+    ground.found = 1
+    if raw_u != place_u:
+        ground.slope_x = 0.0
+        ground.found = data.extend
+    if raw_w != place_w:
+        ground.slope_z = 0.0
+        ground.found = data.extend
+    return ground
+
+
+@wp.func
+def way_out(data: MapData, heights: wp.array2d(dtype=float), p: wp.vec3, normal: wp.vec3, depth: float) -> float:
+    """How far along the normal a point below the surface must go to be above it [m]; negative if that is not found.
+
+    The first guess is the depth below the tangent plane; where the ground curves up, Newton's method goes on.
+    """
+    way = float(depth)
+    slack = FOOT_TOLERANCE * wp.min(data.cell_x, data.cell_z)
+    for _ in range(FOOT_STEPS):
+        foot = p + way * normal
+        ground = ground_at(data, heights, foot)
+        below = ground.height - foot[1]
+        gain = normal[1] - ground.slope_x * normal[0] - ground.slope_z * normal[2]
+        if below > 0.0 and gain > 0.05:
+            way += below / gain
+    foot = p + way * normal
+    ground = ground_at(data, heights, foot)
+    if ground.found == 0 or ground.height - foot[1] > slack or way > 4.0 * depth:
+        way = -1.0
+    return way
+
+
+@wp.kernel
+def detect_ground(
+    start: int,
+    data: MapData,
+    heights: wp.array2d(dtype=float),
+    x: wp.array(dtype=wp.vec3),
+    slot: int,
+    slots: int,
+    margin: float,
+    surface_out: wp.array(dtype=PlaneData),
+    depth_out: wp.array(dtype=float),
+):
+    i = start + wp.tid()
+    p = x[i]
+    ground = ground_at(data, heights, p)
+    normal = wp.normalize(wp.vec3(-ground.slope_x, 1.0, -ground.slope_z))
+    depth = (ground.height - p[1]) * normal[1]
+    row = i * slots + slot
+    if ground.found != 0 and depth >= -margin:
+        if depth > 0.0:
+            depth = way_out(data, heights, p, normal, depth)
+            if depth < 0.0:
+                # the normal leads under another slope or off the map: straight up there is always a way out
+                normal = wp.vec3(0.0, 1.0, 0.0)
+                depth = ground.height - p[1]
+        plane = PlaneData()
+        plane.normal = normal
+        plane.offset = wp.dot(normal, p) + depth
+        plane.friction = data.friction
+        plane.restitution = data.restitution
+        surface_out[row] = plane
+        depth_out[row] = wp.max(depth, 0.0)
+    else:
+        depth_out[row] = -1.0

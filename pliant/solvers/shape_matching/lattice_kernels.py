@@ -1,0 +1,226 @@
+"""Device code of lattice shape matching: sums over regions as running sums along the axes (Rivers and James 2007).
+
+Sums over the whole region cancel almost wholly when they are taken about its own centre, and a running sum subtracts
+what it added: both are done in float64, so that neither the size of the body nor the length of a run is seen.
+"""
+
+import functools
+from typing import Any
+
+import warp as wp
+
+from pliant.physics.contact import PlaneData
+from pliant.solvers.shape_matching.constants import BodyMatch
+from pliant.solvers.shape_matching.kernels import MidStep, middle_velocity, moved
+
+wp.set_module_options({"enable_backward": False})
+
+SUMS = 24
+"""Numbers summed over regions: weight times y (3), y_i q_k (9), v (3), y x v (3) and the products of y (6)."""
+GIVEN = 18
+"""Numbers summed over the regions of a particle: map (9), its offset (3), velocity at the origin (3) and spin (3)."""
+
+sums_type = wp.types.vector(length=SUMS, dtype=wp.float64)
+given_type = wp.types.vector(length=GIVEN, dtype=wp.float64)
+
+
+@functools.cache
+def sum_runs_kernel(size: int) -> Any:
+    """The kernel that sums `size` numbers at a time: all of a row on the CPU, a few on CUDA, whose threads then read
+    next to each other."""
+    numbers = wp.types.vector(length=size, dtype=wp.float64)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def sum_runs(
+        start: int,
+        runs: wp.array(dtype=wp.vec4i),
+        items: wp.array(dtype=int),
+        rows: wp.array2d(dtype=numbers),
+        pieces: int,
+        sums_out: wp.array2d(dtype=numbers),
+    ):
+        """Sums over the rows within some steps along a run: its first item, length, first row of the body, steps."""
+        i = start + wp.tid()
+        r = i // pieces
+        piece = i - r * pieces
+        run = runs[r]
+        first = run[0]
+        length = run[1]
+        base = run[2]
+        steps = run[3]
+        total = numbers()
+        for k in range(wp.min(steps, length)):
+            total += rows[base + items[first + k], piece]
+        for k in range(length):
+            if k + steps < length:
+                total += rows[base + items[first + k + steps], piece]
+            if k > steps:
+                total -= rows[base + items[first + k - steps - 1], piece]
+            sums_out[base + items[first + k], piece] = total
+
+    return sum_runs
+
+
+@wp.func
+def exact(a: wp.vec3) -> wp.vec3d:
+    return wp.vec3d(wp.float64(a[0]), wp.float64(a[1]), wp.float64(a[2]))
+
+
+@wp.func
+def rounded(a: wp.vec3d) -> wp.vec3:
+    return wp.vec3(float(a[0]), float(a[1]), float(a[2]))
+
+
+@wp.kernel
+def weigh_particles(
+    start: int,
+    row_rest: wp.array(dtype=int),
+    row_body: wp.array(dtype=int),
+    rest: wp.array(dtype=wp.vec4d),
+    bodies: wp.array(dtype=BodyMatch),
+    anchor: wp.array(dtype=wp.vec3),
+    inv_mass: wp.array(dtype=float),
+    f_ext: wp.array(dtype=wp.vec3),
+    x: wp.array(dtype=wp.vec3),
+    v: wp.array(dtype=wp.vec3),
+    first: int,
+    step: MidStep,
+    rows_out: wp.array(dtype=sums_type),
+):
+    """What each particle adds to the sums of its regions; y is about the last centre of the body's first region."""
+    c = start + wp.tid()
+    i = first + c
+    at = rest[row_rest[c]]
+    origin = anchor[bodies[row_body[c]].first_cluster]
+    speed = middle_velocity(v[i], f_ext[i], inv_mass[i], step)
+    u = exact(speed)
+    y = exact(x[i]) - exact(origin) + wp.float64(0.5 * step.dt) * u
+    wy = at[3] * y
+    moment = wp.cross(wy, u)
+    total = sums_type()
+    for j in range(3):
+        total[j] = wy[j]
+        for k in range(3):
+            total[3 + 3 * j + k] = wy[j] * at[k]
+        total[12 + j] = at[3] * u[j]
+        total[15 + j] = moment[j]
+        total[18 + j] = wy[j] * y[j]
+    total[21] = wy[0] * y[1]
+    total[22] = wy[1] * y[2]
+    total[23] = wy[2] * y[0]
+    rows_out[c] = total
+
+
+@wp.kernel
+def centre_regions(
+    start: int,
+    row_rest: wp.array(dtype=int),
+    row_body: wp.array(dtype=int),
+    region: wp.array(dtype=wp.vec4d),
+    radius: wp.array(dtype=float),
+    bodies: wp.array(dtype=BodyMatch),
+    anchor: wp.array(dtype=wp.vec3),
+    rows: wp.array(dtype=sums_type),
+    sums_out: wp.array2d(dtype=float),
+):
+    """The sums as means in each region's own frame, as `MatchKernels.fit` wants them. `region` is the place of its
+    centre at rest, and one over its mass."""
+    c = start + wp.tid()
+    t = row_rest[c]
+    at = region[t]
+    total = at[3] * rows[c]
+    grown = wp.float64(1.0) / wp.float64(radius[t])
+    away = exact(anchor[bodies[row_body[c]].first_cluster]) - exact(anchor[c])
+    mean = wp.vec3d(total[0], total[1], total[2])
+    u = wp.vec3d(total[12], total[13], total[14])
+    moment = wp.vec3d(total[15], total[16], total[17]) + wp.cross(away, u)
+    for j in range(3):
+        sums_out[c, j] = float(mean[j] + away[j])
+        for k in range(3):
+            sums_out[c, 3 + 3 * j + k] = float((total[3 + 3 * j + k] - mean[j] * at[k]) * grown)
+        sums_out[c, 12 + j] = float(u[j])
+        sums_out[c, 15 + j] = float(moment[j])
+        sums_out[c, 18 + j] = float(total[18 + j] + (mean[j] + mean[j] + away[j]) * away[j])
+        n = (j + 1) % 3
+        sums_out[c, 21 + j] = float(total[21 + j] + mean[j] * away[n] + away[j] * mean[n] + away[j] * away[n])
+
+
+@wp.kernel
+def share_maps(
+    start: int,
+    row_rest: wp.array(dtype=int),
+    row_body: wp.array(dtype=int),
+    region: wp.array(dtype=wp.vec4d),
+    radius: wp.array(dtype=float),
+    bodies: wp.array(dtype=BodyMatch),
+    anchor: wp.array(dtype=wp.vec3),
+    maps: wp.array2d(dtype=float),
+    rows_out: wp.array(dtype=given_type),
+):
+    """What each region tells its particles, as maps of the body's rest positions and of places about its anchor."""
+    c = start + wp.tid()
+    t = row_rest[c]
+    at = region[t]
+    grown = wp.float64(1.0) / wp.float64(radius[t])
+    origin = exact(anchor[bodies[row_body[c]].first_cluster])
+    given = given_type()
+    for j in range(3):
+        offset = wp.float64(maps[c, 9 + j]) - origin[j]
+        for k in range(3):
+            slope = grown * wp.float64(maps[c, 3 * j + k])
+            given[3 * j + k] = slope
+            offset -= slope * at[k]
+        given[9 + j] = offset
+    arm = exact(wp.vec3(maps[c, 12], maps[c, 13], maps[c, 14])) - origin
+    omega = exact(wp.vec3(maps[c, 18], maps[c, 19], maps[c, 20]))
+    turned = wp.cross(omega, arm)
+    for j in range(3):
+        given[12 + j] = wp.float64(maps[c, 15 + j]) - turned[j]
+        given[15 + j] = omega[j]
+    rows_out[c] = given
+
+
+@wp.kernel
+def move_particles(
+    start: int,
+    row_rest: wp.array(dtype=int),
+    row_body: wp.array(dtype=int),
+    rest: wp.array(dtype=wp.vec4d),
+    share: wp.array(dtype=wp.float64),
+    bodies: wp.array(dtype=BodyMatch),
+    planes: wp.array(dtype=PlaneData),
+    anchor: wp.array(dtype=wp.vec3),
+    rows: wp.array(dtype=given_type),
+    inv_mass: wp.array(dtype=float),
+    f_ext: wp.array(dtype=wp.vec3),
+    x: wp.array(dtype=wp.vec3),
+    v: wp.array(dtype=wp.vec3),
+    first: int,
+    step: MidStep,
+    x_out: wp.array(dtype=wp.vec3),
+    v_out: wp.array(dtype=wp.vec3),
+):
+    """Pull each particle to the mean of its regions' goals, damp it towards their mean motion, and move it."""
+    c = start + wp.tid()
+    i = first + c
+    w = inv_mass[i]
+    before = x[i]
+    old = v[i]
+    if w == 0.0:
+        x_out[i] = before + step.dt * old
+        v_out[i] = old
+    else:
+        t = row_rest[c]
+        at = rest[t]
+        body = bodies[row_body[c]]
+        u = exact(middle_velocity(old, f_ext[i], w, step))
+        y = exact(before) - exact(anchor[body.first_cluster]) + wp.float64(0.5 * step.dt) * u
+        mean = share[t] * rows[c]
+        away = wp.vec3d(mean[9], mean[10], mean[11]) - y
+        for j in range(3):
+            for k in range(3):
+                away[j] += mean[3 * j + k] * at[k]
+        slip = u - wp.vec3d(mean[12], mean[13], mean[14]) - wp.cross(wp.vec3d(mean[15], mean[16], mean[17]), y)
+        met = moved(before, old, f_ext[i], w, rounded(away), rounded(slip), body, planes, step)
+        x_out[i] = met.x
+        v_out[i] = met.v
