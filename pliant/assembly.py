@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.errors import InputError
 from pliant.forces.inside import Inside
 from pliant.mesh.embed import Embedding
 from pliant.mesh.lattice import VoxelLattice
@@ -21,8 +22,10 @@ from pliant.model.springs import Springs
 from pliant.model.tets import Tets
 from pliant.model.triangles import Triangles
 from pliant.pins import PinPath
+from pliant.skin.pieces import Pieces, cut_body
 from pliant.solvers import solver_class
 from pliant.solvers.protocol import BodySpec
+from pliant.solvers.shape_matching.fracture_links import ClusterLinks
 
 # Particles in a spatial block: what a CUDA block owns, and the grain of the order in memory.
 BLOCK = 64
@@ -108,6 +111,7 @@ def assemble(entries: list[BodyEntry]) -> Model:
     bodies = []
     for b, (entry, part) in enumerate(zip(entries, parts, strict=True)):
         stiffness = part.elements.springs.stiffness
+        pieces = _pieces(entry, part)
         bodies.append(
             Body(
                 name=entry.name,
@@ -122,9 +126,13 @@ def assemble(entries: list[BodyEntry]) -> Model:
                 rank=part.rank,
                 blocks=part.starts + offsets[b],
                 surface=(part.surface + offsets[b]).astype(np.int32),
-                skin=entry.skin,
-                embedding=None if entry.embedding is None else entry.embedding.renumbered(part.rank + offsets[b]),
-                look=_look(entry),
+                skin=entry.skin if pieces is None else pieces.surface,
+                embedding=(
+                    None
+                    if entry.embedding is None or pieces is not None
+                    else entry.embedding.renumbered(part.rank + offsets[b])
+                ),
+                look=_look(entry) if pieces is None else pieces.surface.look,
                 painted=entry.painted,
                 clusters=part.elements.clusters,
                 ball_radius=_ball_radius(entry),
@@ -134,6 +142,7 @@ def assemble(entries: list[BodyEntry]) -> Model:
                     "typical_stiffness": float(np.median(stiffness)) if len(stiffness) else 0.0,
                     "volume": entry.volume,
                     "matching": entry.spec.matching,
+                    "homes": None if pieces is None else pieces.homes,
                 },
             )
         )
@@ -146,9 +155,41 @@ def assemble(entries: list[BodyEntry]) -> Model:
         [
             f"Body '{entry.name}': {note}"
             for entry, part in zip(entries, parts, strict=True)
-            for note in [*entry.notes, *part.elements.notes]
+            for note in [*entry.notes, *part.elements.notes, *_fracture_notes(entry, part)]
         ],
     )
+
+
+def _pieces(entry: BodyEntry, part: _Part) -> Pieces | None:
+    """The seen surface of a body that can break, cut along the borders of its clusters; None for other bodies."""
+    clusters = part.elements.clusters
+    if entry.spec.material.fracture_strain is None or part.rest_shape is None:
+        return None
+    if clusters is None:
+        raise InputError(
+            "lattice regions that are summed axis by axis cannot break",
+            f"body '{entry.name}'.material.fracture_strain",
+            "Use clusters_by='kmeans', 'boxes' or 'grids', or leave fracture_strain out",
+        )
+    if clusters.count < 2:
+        return None
+    embedding = None if entry.embedding is None else entry.embedding.renumbered(part.rank)
+    # a sheet's own triangles stand in the user's order, which its look follows
+    own = part.surface if isinstance(entry.mesh, SurfaceMesh) else None
+    return cut_body(part.rest_shape, entry.mesh.vertices[part.order], entry.skin, embedding, own, _look(entry))
+
+
+def _fracture_notes(entry: BodyEntry, part: _Part) -> list[str]:
+    """What the user should know of how a body can break."""
+    limit, clusters = entry.spec.material.fracture_strain, part.elements.clusters
+    if limit is None:
+        return []
+    if part.rest_shape is None:
+        return [f"fracture_strain means nothing to the method '{entry.method}'; use method='shape_matching'"]
+    if clusters is None or clusters.count < 2:
+        return ["it cannot break: it is a single cluster; ask for more in 'matching'"]
+    links = ClusterLinks(part.rest_shape.mesh.vertices, part.rest_shape.mass, clusters).count
+    return [f"can break: {links} links between {clusters.count} clusters come apart at a strain of {limit:g}"]
 
 
 def _look(entry: BodyEntry) -> Look | None:

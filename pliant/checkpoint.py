@@ -106,6 +106,7 @@ def load_checkpoint(sim: Simulation, path: str | Path) -> None:
     sim.pulls.load(saved["pulls"])
     sim.state.f_ext.zero_()
     sim.frame_number = int(meta["frame"])
+    sim.follow_restored()
     sim.forget_programs()
 
 

@@ -24,7 +24,9 @@ from pliant.model.model import Body, Model
 from pliant.model.state import State
 from pliant.pins import PinPath, Pins
 from pliant.skin.bodies import BodySkins
+from pliant.skin.pieces import PartingSkins
 from pliant.solvers.protocol import Solver, World
+from pliant.solvers.shape_matching.fracture_links import ClusterLinks
 from pliant.vectors import FARTHEST, as_bounded, as_count, as_positive
 
 # The step that is used by default, over the largest that is stable at rest: a compressed body is stiffer.
@@ -69,6 +71,8 @@ class Simulation:
         self.pulls = Pulls(device)
         self.forces = inside_forces(model, device)
         self.skins = BodySkins(model.bodies, device, model.particles)
+        self._parting = PartingSkins(model.bodies, self.skins)
+        self._told_of_break = False
         self._skins_stale = True
         self.guard = Guard(model, device, stretch_limit)
         self.stable_dt = math.inf
@@ -103,8 +107,9 @@ class Simulation:
 
         Args:
             count: number of frames.
-            check: look for a blow-up after each frame; on CUDA this waits for the frame to finish. What goes wrong in
-                frames that are not checked is found when the next one is.
+            check: look for a blow-up after each frame, and let bodies break; on CUDA this waits for the frame to
+                finish. What goes wrong in frames that are not checked is found when the next one is, and what was
+                stretched too far in them breaks after it.
 
         Raises:
             BlowUpError: a value is not finite or absurd; the state is put back to the last frame known to be good.
@@ -125,6 +130,7 @@ class Simulation:
             self._skins_stale = False
             if check:
                 self._stop_if_bad()
+                self._break_bodies()
             else:
                 self._unchecked = True
 
@@ -132,6 +138,28 @@ class Simulation:
         report = self.guard.read()
         if report.bad:
             self._explain_blow_up(report)
+
+    def _break_bodies(self) -> None:
+        """Break what was stretched too far, and let what is seen follow."""
+        if any([solver.between_frames(self.frame_dt) for solver in self.solvers]):
+            self._follow_breaks()
+            if not self._told_of_break:
+                broken = [b.name for b in self.model.bodies if len(self.broken_links(b.name))]
+                self.notes.append(f"Body '{broken[0]}' began to break in frame {self.frame_number}.")
+                self._told_of_break = True
+
+    def _follow_breaks(self) -> None:
+        """Let the seen surfaces follow what hangs together now."""
+        for body in self.model.bodies:
+            links = self._links(body.name)
+            if links is not None:
+                self._parting.follow(body.name, links)
+
+    def follow_restored(self) -> None:
+        """Follow the arrays of `arrays`, which were set from outside."""
+        if any([solver.restored() for solver in self.solvers]):
+            self._follow_breaks()
+        self._skins_stale = True
 
     def _program(self, keep: bool = True) -> Recording | wp.Graph:
         """The frame as one recording or one CUDA graph; made again when what takes part in it changes."""
@@ -280,7 +308,7 @@ class Simulation:
         self.frame_number = self._good_frame
         for name, array in self.arrays().items():
             wp.copy(array, self._good[name])
-        self._skins_stale = True
+        self.follow_restored()
 
     # ---- looking ------------------------------------------------------------------------------------------------
 
@@ -292,6 +320,20 @@ class Simulation:
         if name in names:
             return self.model.bodies[names.index(str(name))]
         raise InputError(f"no body {name!r}", "body", f"The bodies are: {', '.join(names)}")
+
+    def _links(self, name: str) -> ClusterLinks | None:
+        found = [solver.links(name) for solver in self.solvers]
+        return next((links for links in found if links is not None), None)
+
+    def broken_links(self, body: str | int) -> np.ndarray:
+        """Pairs of clusters of a body whose link is broken (k, 2); none for a body that cannot break."""
+        links = self._links(self.body(body).name)
+        return np.zeros((0, 2), np.int64) if links is None else links.pairs[links.broken]
+
+    def pieces(self, body: str | int) -> int:
+        """Number of pieces that a body has come apart into; 1 for a body that cannot break."""
+        links = self._links(self.body(body).name)
+        return 1 if links is None else links.pieces()[0]
 
     def positions(self, body: str | int | None = None) -> np.ndarray:
         """Positions [m] (n, 3) float32, in the order of the mesh that was added; of all bodies if none is named."""

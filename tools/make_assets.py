@@ -1,7 +1,7 @@
 """Make the sample meshes that are this project's own: ``python tools/make_assets.py [duck] [car]``.
 
-They are sculpted by formula in ``pliant/mesh/sculpt_figures.py`` and written to ``pliant/assets``; the others there come
-from elsewhere, see ``pliant/assets/CREDITS.md``.
+They are sculpted by formula in ``pliant/mesh/sculpt_figures.py`` and written to ``pliant/assets``; the others there
+come from elsewhere, see ``pliant/assets/CREDITS.md``.
 """
 
 from __future__ import annotations

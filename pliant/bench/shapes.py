@@ -45,7 +45,7 @@ def block(count: int, device: str, mode: str, *, clusters: int = 1, bodies: int 
             cloud,
             STUFF,
             method="shape_matching",
-            position=(k % 10 * width, 0.2, k // 10 * width),
+            position=(k % 10 * width, 0.5 * width, k // 10 * width),
             rotation=(0.0, 7.0 * k, 5.0),
             matching={"mode": mode, "clusters": clusters, "clusters_by": "grids", "grids": GRIDS},
         )
@@ -133,7 +133,7 @@ def lattice_bodies(count: int, device: str, cells: tuple[int, int, int] = (4, 4,
     scene = Scene(substeps=2)
     scene.add_plane()
     for k in range(count):
-        place = (0.2 * (k % 10), 0.05 + 0.2 * (k // 100), 0.2 * (k // 10 % 10))
+        place = (0.2 * (k % 10), 0.2 + 0.2 * (k // 100), 0.2 * (k // 10 % 10))
         matching = {"mode": "linear", "clusters_by": "lattice", "region_width": width}
         scene.add_body(
             lattice, STUFF, method="shape_matching", position=place, rotation=(3.0 * k, 5.0, 0.0), matching=matching

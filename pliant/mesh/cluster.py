@@ -238,12 +238,14 @@ def _cells_along(places: np.ndarray, sides: np.ndarray, wanted: int) -> np.ndarr
     longest = float(sides.max())
     if longest <= 0.0 or wanted == 1:
         return np.ones(3)
-    small, large = longest / 4096.0, 2.0 * longest
-    sample = places[:: max(1, len(places) // 200_000)]
-    for _ in range(24):
+    small, large = longest / min(4096.0, 4.0 * wanted), 2.0 * longest
+    # enough points to find nearly every cell that holds one
+    sample = places[:: max(1, len(places) // max(200_000, 32 * wanted))]
+    for _ in range(16):
         size = math.sqrt(small * large)
         along = np.maximum(1.0, np.round(sides / size))
-        cell = np.floor(sample * np.divide(along, sides, out=np.zeros(3), where=sides > 0.0)).astype(np.int64)
+        place = sample * np.divide(along, sides, out=np.zeros(3), where=sides > 0.0)
+        cell = np.minimum(np.floor(place), along - 1.0).astype(np.int64)
         shape = cell.max(axis=0) + 1
         held = len(np.unique((cell[:, 0] * shape[1] + cell[:, 1]) * shape[2] + cell[:, 2]))
         small, large = (size, large) if held > wanted else (small, size)

@@ -79,10 +79,8 @@ class Shape:
 
     def mirrored(self) -> Shape:
         """This and its image across the plane z = 0: the side z > 0 is what is seen of the original."""
-        flip = np.array([1.0, 1.0, -1.0])
-        low, high = np.minimum(self.low, self.low * flip), np.maximum(self.high, self.high * flip)
-        low[2] = -max(self.high[2], 0.0)
-        return Shape(lambda p: self.field(np.concatenate([p[:, :2], np.abs(p[:, 2:])], axis=1)), low, high)
+        low = np.array([*self.low[:2], -self.high[2]])
+        return Shape(lambda p: self.field(np.concatenate([p[:, :2], np.abs(p[:, 2:])], axis=1)), low, self.high)
 
 
 def ellipsoid(centre: Any, radii: Any, power: float = 2.0) -> Shape:

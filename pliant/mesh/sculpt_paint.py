@@ -1,4 +1,4 @@
-"""Paint on a sculpted surface: coats that cover regions, with vertices pulled to the borders so that these are smooth."""
+"""Paint on a sculpted surface: coats that cover regions, with vertices pulled to the borders to make them smooth."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ THICK, LONG = 0.6, 1.6
 """Edges of triangles thinner or longer than this, in mean edges, are flipped where that helps."""
 SHORTEST, LONGEST, PATIENCE = 0.42, 1.9, 3
 """A vertex with a shorter or longer edge, in mean edges, is let go from its line after so many rounds."""
+FOLDED = 0.3
+"""Cosine between a triangle's normal and the shape's, below which its vertices are let go too."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -57,7 +59,7 @@ def painted(mesh: SurfaceMesh, shape: Shape, base: Color, coats: Sequence[Coat])
         coat_of[inside < 0.0], border_of[inside < 0.0] = number, -1
         border = _nearest_to_border(inside, edges)
         coat_of[border], border_of[border] = number, number
-    # The triangles just outside a border show a mixture of two colours: the next ring is pulled near, to keep them thin.
+    # The triangles just outside a border show a mixture of two colours: the next ring is pulled near to thin them.
     edge = float(arrays.edge_lengths(vertices, edges).mean())
     lines = [*(coat.region for coat in coats), *(coat.region.grown(RIM * edge) for coat in coats)]
     line_of = border_of.copy()
@@ -72,9 +74,7 @@ def painted(mesh: SurfaceMesh, shape: Shape, base: Color, coats: Sequence[Coat])
         triangles = _flipped(vertices, triangles)
         if number >= PATIENCE:
             # where the lines crowd or part the vertices, evenness goes before a smooth border
-            edges = arrays.unique_edges(triangles, EDGE_CORNERS)
-            length = arrays.edge_lengths(vertices, edges)
-            line_of[edges[(length < SHORTEST * edge) | (length > LONGEST * edge)]] = -1
+            line_of[_strained(vertices, triangles, shape, edge)] = -1
     table = np.array([*(coat.color for coat in coats), base], np.float32)
     colors = np.concatenate([table[coat_of], np.ones((len(vertices), 1), np.float32)], axis=1)
     return dataclasses.replace(mesh, vertices=vertices, triangles=triangles, look=Look(vertex_colors=colors))
@@ -144,6 +144,17 @@ def _settled(
         rows = np.flatnonzero(line_of == number)
         line_of[rows[np.abs(region.distance(vertices[rows])) > PULL * edge]] = -1
     return vertices, line_of
+
+
+def _strained(vertices: np.ndarray, triangles: np.ndarray, shape: Shape, edge: float) -> np.ndarray:
+    """Vertices (s,) of edges too short or too long, and of triangles that are folded over."""
+    edges = arrays.unique_edges(triangles, EDGE_CORNERS)
+    length = arrays.edge_lengths(vertices, edges)
+    odd = edges[(length < SHORTEST * edge) | (length > LONGEST * edge)]
+    surface = SurfaceMesh(vertices, triangles)
+    outward = shape.gradient(vertices[triangles].mean(axis=1))
+    folded = triangles[(surface.normals() * outward).sum(axis=1) < FOLDED * np.linalg.norm(outward, axis=1)]
+    return np.unique(np.concatenate([odd.ravel(), folded.ravel()]))
 
 
 def _flipped(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:

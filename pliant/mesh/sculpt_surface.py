@@ -60,7 +60,7 @@ def fine_surface(shape: Shape, cell: float) -> SurfaceMesh:
 def _sampled(shape: Shape, low: np.ndarray, cell: float, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Whether each grid node is inside (x, y, z) bool, and its distance [m], that of its block's middle far away."""
     side = BLOCK * cell
-    numbers = np.indices(blocks).reshape(3, -1).T
+    numbers = np.indices(tuple(blocks)).reshape(3, -1).T
     middle = shape.distance(low + side * (numbers + 0.5))
     values = np.repeat(np.repeat(np.repeat(middle.reshape(blocks), BLOCK, 0), BLOCK, 1), BLOCK, 2)
     near = numbers[np.abs(middle) < REACH * 0.5 * np.sqrt(3.0) * side]

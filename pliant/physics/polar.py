@@ -31,12 +31,8 @@ def solve_spd(h: wp.mat33, g: wp.vec3, least: float) -> wp.vec4:
 
 @wp.func
 def turn_by(w: wp.vec3) -> wp.quat:
-    """The rotation about w by |w| [rad]."""
-    angle = wp.length(w)
-    s = float(0.5)
-    if angle > 1.0e-4:
-        s = wp.sin(0.5 * angle) / angle
-    return wp.normalize(wp.quat(s * w[0], s * w[1], s * w[2], wp.cos(0.5 * angle)))
+    """A rotation about w by 2 atan(|w| / 2), which is |w| for small ones [rad]."""
+    return wp.normalize(wp.quat(0.5 * w[0], 0.5 * w[1], 0.5 * w[2], 1.0))
 
 
 @wp.func

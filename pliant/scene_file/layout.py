@@ -30,6 +30,7 @@ from pliant.scene_file.form import (
 )
 from pliant.settings import Described, setting
 from pliant.solvers import solver_classes
+from pliant.solvers.shape_matching.settings import Matching
 from pliant.vectors import FARTHEST
 
 VERSION = 1
@@ -155,6 +156,7 @@ def scene_table() -> Table:
             ),
             "material": Either(inline, dict, preset_or_name),
             "method": scalar("str", "mass_spring", "how it is simulated", choices=tuple(methods)),
+            "matching": Table(settings_of(Matching), "how a shape-matched body is matched to its rest shape"),
             "position": Vector("where the mesh's origin goes [m]"),
             "rotation": Vector("axis times angle in degrees, about the mesh's origin"),
             "velocity": Vector("[m/s]"),

@@ -39,6 +39,7 @@ class BodySkins:
         self.clusters: ClusterSkin | None = None
         self._places: dict[str, tuple[SkinSurface, slice]] = {}
         self._first_cluster: dict[str, int] = {}
+        self._cluster_counts: dict[str, int] = {}
         embedded = [body for body in dressed if not body.follows_clusters]
         if embedded:
             embeddings = [body.embedding for body in embedded if body.embedding is not None]
@@ -68,6 +69,7 @@ class BodySkins:
                 )
             assert body.skin is not None
             self._first_cluster[body.name] = int(groups[k, 1])
+            self._cluster_counts[body.name] = body.clusters.count
             vertices.append(body.skin.vertices)
             triangles.append(body.skin.triangles + groups[k, 0])
             sizes.append(body.clusters.sizes())
@@ -132,6 +134,13 @@ class BodySkins:
                 f"Give numbers from 0 to {after - first - 1}",
             )
         skin.set_weights(clusters.astype(np.int64) + first, weights, rows, where)
+        self.stale = True
+
+    def keep_members(self, name: str, kept: np.ndarray) -> None:
+        """Let a body's clusters have only some of their members (k,) bool, between frames; see `ClusterSkin`."""
+        skin, _ = self._clustered(name)
+        first = self._first_cluster[name]
+        skin.keep_members(kept, slice(first, first + self._cluster_counts[name]))
         self.stale = True
 
     def _clustered(self, name: str) -> tuple[ClusterSkin, slice]:

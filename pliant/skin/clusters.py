@@ -67,22 +67,17 @@ class ClusterSkin(SkinSurface):
         arrays.check_finite(points, "ClusterSkin.points")
         arrays.check_finite(particles, "ClusterSkin.particles")
         starts, members = _checked_clusters(starts, members, len(particles))
-        shares = _mass_shares(masses, starts, members, len(particles))
+        mass = _member_masses(masses, members, len(particles))
         influences = arrays.whole(influences, "ClusterSkin.influences")
         super().__init__(len(points), triangles, device, "ClusterSkin")
 
         whole = [[0, 0], [len(points), len(starts) - 1]]
         self._groups = np.array(whole if groups is None else groups, np.int64)
         self.clusters, self.weights = self._follow(points, particles, starts, members, influences)
-        owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        self.rest_centres = _per_cluster(shares[:, None] * particles[members], starts)
-        arms = particles[members] - self.rest_centres[owner]
-        # Once more about the centre found, for bodies far from the origin.
-        self.rest_centres += _per_cluster(shares[:, None] * arms, starts)
-        arms = particles[members] - self.rest_centres[owner]
-        size = float(np.abs(arms).max()) or 1.0
-        pseudo_inverse, axes, self.ranks = _inverse_moments(arms / size, shares, starts)
-        slopes = shares[:, None] * np.einsum("mij,mj->mi", pseudo_inverse[owner], arms / size) / size
+        self._starts, self._member_list, self._member_rest, self._member_mass = starts, members, particles[members], mass
+        means = _per_cluster(self._member_rest, starts) / np.diff(starts)[:, None]
+        self._size = float(np.abs(self._member_rest - np.repeat(means, np.diff(starts), axis=0)).max()) or 1.0
+        self.rest_centres, factors, axes, self.ranks = _fit_tables(self._member_rest, mass, starts, self._size)
 
         # Each body about its own middle, for bodies far from the origin or from each other.
         vertex_counts, cluster_counts = np.diff(self._groups, axis=0).T
@@ -91,7 +86,7 @@ class ClusterSkin(SkinSurface):
         self._host_count = int(members.max()) + 1
         self._anchors = self._ints(members[starts[:-1]])
         self._members = self._ints(members)
-        self._factors = self._floats(np.concatenate([slopes, shares[:, None]], axis=1), wp.vec4)
+        self._factors = self._floats(factors, wp.vec4)
         self._ranks = self._ints(self.ranks)
         self._axes = self._floats(axes, wp.mat33)
         self._build_levels(starts, members)
@@ -102,7 +97,8 @@ class ClusterSkin(SkinSurface):
         self._clusters = wp.array(self.clusters, dtype=wp.types.vector(length=width, dtype=int), device=self.device)
         self._weights = self._floats(self.weights, wp.types.vector(length=width, dtype=float))
         self._rest = self._floats(points - np.repeat(middles, vertex_counts, axis=0), wp.vec3)
-        self._rest_centres = self._floats(self.rest_centres - np.repeat(middles, cluster_counts, axis=0), wp.vec3)
+        self._cluster_middles = np.repeat(middles, cluster_counts, axis=0)
+        self._rest_centres = self._floats(self.rest_centres - self._cluster_middles, wp.vec3)
         self.centres = self._floats(self.rest_centres, wp.vec3)
         self.matrices = self._floats(np.tile(np.eye(3), (len(starts) - 1, 1, 1)), wp.mat33)
 
@@ -146,6 +142,30 @@ class ClusterSkin(SkinSurface):
         self._clusters[rows].assign(self.clusters[rows])
         self._weights[rows].assign(self.weights[rows].astype(np.float32))
 
+    def keep_members(self, kept: np.ndarray, clusters: slice) -> None:
+        """Let some clusters have only some of the members they were built with; allocates nothing on the device.
+
+        Args:
+            kept: which of their members (k,) bool, at least one of each cluster.
+            clusters: the clusters in question.
+        """
+        first, end = int(self._starts[clusters.start]), int(self._starts[clusters.stop])
+        starts = self._starts[clusters.start : clusters.stop + 1] - first
+        mass = np.where(kept, self._member_mass[first:end], 0.0)
+        centres, factors, axes, ranks = _fit_tables(self._member_rest[first:end], mass, starts, self._size)
+        self.rest_centres[clusters], self.ranks[clusters] = centres, ranks
+        # a member that flew away would be a bad origin for sums
+        left = np.flatnonzero(kept)
+        anchors = self._member_list[first + left[np.searchsorted(left, starts[:-1])]]
+        whole = self._anchors.numpy().copy()
+        whole[clusters] = anchors
+        self._anchors.assign(whole)
+        self._chunk_anchors.assign(np.repeat(whole, self._chunk_counts).astype(np.int32))
+        self._factors[first:end].assign(factors.astype(np.float32))
+        self._ranks[clusters].assign(ranks)
+        self._axes[clusters].assign(axes.astype(np.float32))
+        self._rest_centres[clusters].assign((centres - self._cluster_middles[clusters]).astype(np.float32))
+
     def _ints(self, values: np.ndarray) -> wp.array:
         return wp.array(np.ascontiguousarray(values, np.int32), dtype=int, device=self.device)
 
@@ -155,8 +175,8 @@ class ClusterSkin(SkinSurface):
     def _build_levels(self, starts: np.ndarray, members: np.ndarray) -> None:
         """Cut the sums over clusters into chunks, and those over chunks again, until a few are left per cluster."""
         chunk_starts, per_cluster = _cut(starts)
-        chunk_anchors = np.repeat(members[starts[:-1]], np.diff(per_cluster))
-        self._chunk_anchors = self._ints(chunk_anchors)
+        self._chunk_counts = np.diff(per_cluster)
+        self._chunk_anchors = self._ints(np.repeat(members[starts[:-1]], self._chunk_counts))
         self._levels = [self._level(chunk_starts)]
         while np.diff(per_cluster).max() > CHUNK:
             chunk_starts, per_cluster = _cut(per_cluster)
@@ -240,8 +260,8 @@ def _checked_clusters(starts: Any, members: Any, count: int) -> tuple[np.ndarray
     return starts.astype(np.int64), members.astype(np.int64)
 
 
-def _mass_shares(masses: Any, starts: np.ndarray, members: np.ndarray, count: int) -> np.ndarray:
-    """Each member's part of its cluster's mass (members,)."""
+def _member_masses(masses: Any, members: np.ndarray, count: int) -> np.ndarray:
+    """Mass of each member [kg] (members,)."""
     mass = np.ones(count) if masses is None else np.asarray(masses, np.float64)
     if mass.shape != (count,) or not (np.isfinite(mass).all() and (mass > 0.0).all()):
         raise InputError(
@@ -249,8 +269,32 @@ def _mass_shares(masses: Any, starts: np.ndarray, members: np.ndarray, count: in
             "ClusterSkin.masses",
             f"Give {count} masses above 0 [kg]",
         )
-    weight = mass[members]
-    return weight / np.repeat(_per_cluster(weight[:, None], starts)[:, 0], np.diff(starts))
+    return mass[members]
+
+
+def _fit_tables(
+    rest: np.ndarray, mass: np.ndarray, starts: np.ndarray, size: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """What a fit needs of clusters at rest; members of no mass have no part in it.
+
+    Args:
+        rest: places of the members [m] (members, 3). mass: [kg] (members,).
+        starts: where the members of each cluster start, and the total (c + 1,).
+        size: length by which moments are made of order one [m].
+
+    Returns:
+        centres (c, 3) [m], factors of each member (members, 4): slope and share of mass, axes (c, 3, 3), ranks (c,).
+    """
+    owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    shares = mass / _per_cluster(mass[:, None], starts)[owner, 0]
+    centres = _per_cluster(shares[:, None] * rest, starts)
+    arms = rest - centres[owner]
+    # Once more about the centre found, for bodies far from the origin.
+    centres += _per_cluster(shares[:, None] * arms, starts)
+    arms = rest - centres[owner]
+    pseudo_inverse, axes, ranks = _inverse_moments(arms / size, shares, starts)
+    slopes = shares[:, None] * np.einsum("mij,mj->mi", pseudo_inverse[owner], arms / size) / size
+    return centres, np.concatenate([slopes, shares[:, None]], axis=1), axes, ranks
 
 
 def _padded(clusters: np.ndarray, weights: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:

@@ -19,6 +19,10 @@ from pliant.solvers.shape_matching.rest import RestClusters, rest_clusters
 
 CPU_CHUNK = 256
 """Members that one CPU thread sums in a row."""
+WARP_MEMBERS = 160
+"""Members of a cluster up to which one warp takes it whole on CUDA."""
+FEW_CLUSTERS = 20_000
+"""Clusters below which their fits are spread over more blocks on CUDA."""
 FAN_IN = 64
 """Partial sums that are added up at once."""
 
@@ -100,7 +104,7 @@ class ClusterGroup(MatchGroup):
         """Members of a chunk for clusters of each size."""
         if self.device == "cpu":
             return np.full(len(size), CPU_CHUNK)
-        return np.where(size > 1 << 15, 512, 64)
+        return np.where(size > 1 << 15, 512, np.where(size > WARP_MEMBERS, 64, WARP_MEMBERS))
 
     # ---- the step -----------------------------------------------------------------------------------------------
 

@@ -5,11 +5,35 @@ from typing import Any
 
 import warp as wp
 
-from pliant.solvers.shape_matching.kernels import MidStep, member_code, middle_velocity
+from pliant.solvers.shape_matching.kernels import MidStep, external, member_code, middle_velocity
 
 wp.set_module_options({"enable_backward": False})
 
 LANES = 32
+
+
+def _store_code(sums: int) -> str:
+    """Code that adds up the numbers of all lanes and stores them in a row.
+
+    Every exchange halves the numbers that a lane holds, so lane k ends with the sum of number k; those beyond the 32nd
+    are added the plain way. Written out, so that nothing is indexed; the order of additions is fixed, so the bits are.
+    """
+    lines = [f"float s{k} = {f'total[{k}]' if k < sums else '0.0f'};" for k in range(LANES)]
+    half = LANES // 2
+    while half:
+        lines.append(f"{{ bool upper = lane & {half};")
+        for k in range(half):
+            lines.append(f"float give{k} = upper ? s{k} : s{k + half};")
+            lines.append(f"s{k} = (upper ? s{k + half} : s{k}) + __shfl_xor_sync(0xffffffffu, give{k}, {half});")
+        lines.append("}")
+        half //= 2
+    lines.append(f"float* row = out.data + (size_t)chunk * {sums};")
+    lines.append(f"if (lane < {sums}) row[lane] = s0;")
+    for k in range(LANES, sums):
+        lines.append(f"float t{k} = total[{k}];")
+        lines += [f"t{k} += __shfl_xor_sync(0xffffffffu, t{k}, {half});" for half in (16, 8, 4, 2, 1)]
+        lines.append(f"if (lane == {k - LANES}) row[{k}] = t{k};")
+    return "\n".join(lines)
 
 
 @functools.cache
@@ -18,32 +42,7 @@ def sum_members_kernel(order: int) -> Any:
     code = member_code(order)
     sums, sums_type, add_member = code.sums, code.sums_type, code.add_member
 
-    # Halves the numbers each lane holds at every exchange: lane k ends with the sum of number k over all lanes, and
-    # those beyond the 32nd are summed the plain way. The order of the additions is fixed, so the bits are too.
-    @wp.func_native(f"""
-        float s[32];
-        #pragma unroll
-        for (int k = 0; k < 32; ++k) s[k] = k < {sums} ? total[k] : 0.0f;
-        #pragma unroll
-        for (int half = 16; half > 0; half >>= 1) {{
-            bool upper = lane & half;
-            #pragma unroll
-            for (int k = 0; k < half; ++k) {{
-                float give = upper ? s[k] : s[k + half];
-                float keep = upper ? s[k + half] : s[k];
-                s[k] = keep + __shfl_xor_sync(0xffffffffu, give, half);
-            }}
-        }}
-        float* row = out.data + (size_t)chunk * {sums};
-        if (lane < {sums}) row[lane] = s[0];
-        #pragma unroll
-        for (int k = 32; k < {sums}; ++k) {{
-            float t = total[k];
-            #pragma unroll
-            for (int half = 16; half > 0; half >>= 1) t += __shfl_xor_sync(0xffffffffu, t, half);
-            if (lane == 0) row[k] = t;
-        }}
-    """)
+    @wp.func_native(_store_code(sums))
     def store_sums(total: sums_type, lane: int, chunk: int, out: wp.array2d(dtype=float)): ...
 
     @wp.kernel(module="unique", enable_backward=False)
@@ -68,7 +67,7 @@ def sum_members_kernel(order: int) -> Any:
         total = sums_type()
         for k in range(chunk[0] + lane, chunk[0] + chunk[1], 32):
             i = chunk[2] + member[k]
-            speed = middle_velocity(v[i], f_ext[i], inv_mass[i], step)
+            speed = middle_velocity(v[i], external(f_ext, i, step), inv_mass[i], step)
             total = add_member(total, member_rest[k], (x[i] - origin) + (0.5 * step.dt) * speed, speed)
         store_sums(total, lane, c, sums_out)
 

@@ -33,19 +33,40 @@ class MidStep:
 
 
 @wp.func
+def external(f_ext: wp.array(dtype=wp.vec3), i: int, step: MidStep) -> wp.vec3:
+    """Force on particle i besides gravity [N]; not read where there is none."""
+    f = wp.vec3(0.0, 0.0, 0.0)
+    if step.has_f_ext != 0:
+        f = f_ext[i]
+    return f
+
+
+@wp.func
 def acceleration(f_ext: wp.vec3, inv_mass: float, step: MidStep) -> wp.vec3:
     """Gravity and the forces besides [m/s^2]; none for a pinned particle."""
     if inv_mass == 0.0:
         return wp.vec3(0.0, 0.0, 0.0)
-    if step.has_f_ext != 0:
-        return step.gravity + inv_mass * f_ext
-    return step.gravity
+    return step.gravity + inv_mass * f_ext
 
 
 @wp.func
 def middle_velocity(v: wp.vec3, f_ext: wp.vec3, inv_mass: float, step: MidStep) -> wp.vec3:
     """Velocity at the middle of the step without pull and damping [m/s]."""
     return v + (0.5 * step.dt) * acceleration(f_ext, inv_mass, step)
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+float4 r = __ldg((const float4*)(table.data) + i);
+return wp::vec_t<4, float>(r.x, r.y, r.z, r.w);
+#else
+const float* r = (const float*)(table.data) + 4 * (size_t)i;
+return wp::vec_t<4, float>(r[0], r[1], r[2], r[3]);
+#endif
+""")
+def load_four(table: wp.array2d(dtype=float), i: int) -> wp.vec4:
+    """The i-th four numbers of a table whose rows are a multiple of four long, in one load."""
+    ...
 
 
 @wp.func
@@ -111,7 +132,8 @@ class MatchKernels:
     Attributes:
         sums: numbers summed over each cluster. Mean of x' about the anchor (3), its products with the functions
             (3 order), means of v' (3), of x' x v' (3), and of the products of x' with itself (6).
-        maps: numbers that a fit leaves for the members: map (3 order), offset (3), centre (3), velocity (3), spin (3).
+        maps: numbers that a fit leaves for the members: map (3 order), offset (3), centre (3), velocity (3), spin (3),
+            and what fills the row up to a multiple of four.
     """
 
     order: int
@@ -186,6 +208,8 @@ def match_kernels(order: int) -> MatchKernels:
     functions, add_member, sums_type = code.functions, code.add_member, code.sums_type
     quadratic = order == 9
     sums = code.sums
+    fours = -(-(3 * order + 12) // 4)
+    row_type = wp.types.vector(length=4 * fours, dtype=float)
     at_v = 3 + 3 * order
     at_moment = at_v + 3
     at_spread = at_v + 6
@@ -215,7 +239,7 @@ def match_kernels(order: int) -> MatchKernels:
         total = sums_type()
         for k in range(chunk[0], chunk[0] + chunk[1]):
             i = chunk[2] + member[k]
-            speed = middle_velocity(v[i], f_ext[i], inv_mass[i], step)
+            speed = middle_velocity(v[i], external(f_ext, i, step), inv_mass[i], step)
             total = add_member(total, member_rest[k], (x[i] - origin) + (0.5 * step.dt) * speed, speed)
         for k in range(sums):
             sums_out[c, k] = total[k]
@@ -380,40 +404,38 @@ def match_kernels(order: int) -> MatchKernels:
         w = inv_mass[i]
         before = x[i]
         old = v[i]
-        half = 0.5 * step.dt
-        speed = middle_velocity(old, f_ext[i], w, step)
+        force = external(f_ext, i, step)
+        speed = middle_velocity(old, force, w, step)
         if w == 0.0:
             x_out[i] = before + step.dt * old
             v_out[i] = old
         else:
-            middle = before + half * speed
+            middle = before + (0.5 * step.dt) * speed
             away = wp.vec3(0.0, 0.0, 0.0)
             slip = wp.vec3(0.0, 0.0, 0.0)
-            row = body.first_start + (i - body.first_particle)
-            first = of_starts[row]
-            last = of_starts[row + 1]
+            at = body.first_start + (i - body.first_particle)
+            first = of_starts[at]
+            last = of_starts[at + 1]
             for k in range(first, last):
                 c = body.first_cluster + of_cluster[k]
+                row = row_type()
+                for n in range(fours):
+                    part = load_four(maps, fours * c + n)
+                    for j in range(4):
+                        row[4 * n + j] = part[j]
                 f = functions(of_rest[k])
-                goal = wp.vec3(
-                    maps[c, 3 * order] - middle[0],
-                    maps[c, 3 * order + 1] - middle[1],
-                    maps[c, 3 * order + 2] - middle[2],
-                )
+                goal = wp.vec3(row[3 * order], row[3 * order + 1], row[3 * order + 2]) - middle
                 for j in range(3):
                     for n in range(order):
-                        goal[j] += maps[c, order * j + n] * f[n]
+                        goal[j] += row[order * j + n] * f[n]
                 away += goal
-                arm = middle - wp.vec3(maps[c, 3 * order + 3], maps[c, 3 * order + 4], maps[c, 3 * order + 5])
-                omega = wp.vec3(maps[c, 3 * order + 9], maps[c, 3 * order + 10], maps[c, 3 * order + 11])
-                slip += (
-                    speed
-                    - wp.vec3(maps[c, 3 * order + 6], maps[c, 3 * order + 7], maps[c, 3 * order + 8])
-                    - wp.cross(omega, arm)
-                )
+                arm = middle - wp.vec3(row[3 * order + 3], row[3 * order + 4], row[3 * order + 5])
+                omega = wp.vec3(row[3 * order + 9], row[3 * order + 10], row[3 * order + 11])
+                velocity = wp.vec3(row[3 * order + 6], row[3 * order + 7], row[3 * order + 8])
+                slip += speed - velocity - wp.cross(omega, arm)
             share = 1.0 / float(wp.max(last - first, 1))
-            met = moved(before, old, f_ext[i], w, share * away, share * slip, body, planes, step)
+            met = moved(before, old, force, w, share * away, share * slip, body, planes, step)
             x_out[i] = met.x
             v_out[i] = met.v
 
-    return MatchKernels(order, sums, 3 * order + 12, sum_members, fit, move)
+    return MatchKernels(order, sums, 4 * fours, sum_members, fit, move)

@@ -16,11 +16,10 @@ from pliant.solvers.shape_matching.lattice_kernels import (
     GIVEN,
     SUMS,
     centre_regions,
-    given_type,
     move_particles,
+    row_type,
     share_maps,
     sum_runs_kernel,
-    sums_type,
     weigh_particles,
 )
 from pliant.solvers.shape_matching.lattice_rest import RestLattice, rest_lattice
@@ -58,8 +57,10 @@ class LatticeGroup(MatchGroup):
         self.items = [self.ints(np.concatenate([r.runs[axis].items for r in unique])) for axis in range(3)]
         self.runs = [self.ints(self._runs(axis, unique), wp.vec4i) for axis in range(3)]
         self.sums = wp.zeros((self.count, SUMS), dtype=float, device=device)
-        self.moments = _Rows(self.count, SUMS, sums_type, device)
-        self.given = _Rows(self.count, GIVEN, given_type, device)
+        # rows of numbers go from sum to sum, back and forth between two arrays, from the first to the second at last
+        self.rows = [wp.zeros(self.count, dtype=row_type, device=device) for _ in range(2)]
+        self.piece = SUMS if device == "cpu" else CUDA_PIECE
+        self.pieces = [self._cut(row) for row in self.rows]
 
     def _runs(self, axis: int, unique: list[RestLattice]) -> np.ndarray:
         """The runs of all bodies along an axis: first item, length, first row of the body, steps (r, 4)."""
@@ -72,28 +73,35 @@ class LatticeGroup(MatchGroup):
             rows.append(np.stack([runs.starts[:-1] + first[k], np.diff(runs.starts), row, steps], axis=1))
         return np.concatenate(rows)
 
+    def _cut(self, rows: wp.array) -> wp.array:
+        """The same memory cut into the pieces that a thread sums (n, 24 / piece)."""
+        part = wp.types.vector(length=self.piece, dtype=wp.float64)
+        shape = (self.count, SUMS // self.piece)
+        return wp.array(ptr=rows.ptr, shape=shape, dtype=part, device=self.device, capacity=rows.capacity)
+
     # ---- the step -----------------------------------------------------------------------------------------------
 
-    def _sum(self, rows: _Rows, axes: tuple[int, int, int]) -> None:
-        """Running sums along one axis after the other; the result stands in ``rows.results``."""
-        kernel = sum_runs_kernel(rows.piece)
-        for axis, source, target in zip(axes, rows.pieces[:-1], rows.pieces[1:], strict=True):
-            count = len(self.runs[axis]) * rows.count
-            inputs = [self.runs[axis], self.items[axis], source, rows.count]
-            launch(kernel, count, inputs, [target], device=self.device, grain=128, block_dim=64)
+    def _sum(self, numbers: int, axes: tuple[int, int, int]) -> None:
+        """Running sums of the first `numbers` of each row along one axis after the other."""
+        kernel, pieces = sum_runs_kernel(self.piece), -(-numbers // self.piece)
+        here, there = self.pieces
+        for axis in axes:
+            inputs = [self.runs[axis], self.items[axis], here, pieces]
+            launch(kernel, len(self.runs[axis]) * pieces, inputs, [there], device=self.device, grain=128, block_dim=64)
+            here, there = there, here
 
     def fit(self, state: State, bodies: wp.array, step: MidStep) -> None:
         which: list[Any] = [self.cluster_rest, self.cluster_body]
         moving = [state.inv_mass, state.f_ext, state.x, state.v, self.first, step]
         inputs = [*which, self.rest, bodies, self.anchor, *moving]
-        launch(weigh_particles, self.count, inputs, [self.moments.values], device=self.device, grain=2048)
-        self._sum(self.moments, (2, 1, 0))
-        inputs = [*which, self.region, self.radius, bodies, self.anchor, self.moments.results]
+        launch(weigh_particles, self.count, inputs, [self.rows[0]], device=self.device, grain=2048)
+        self._sum(SUMS, (2, 1, 0))
+        inputs = [*which, self.region, self.radius, bodies, self.anchor, self.rows[1]]
         launch(centre_regions, self.count, inputs, [self.sums], device=self.device, grain=2048)
         self._fit_clusters(bodies, self.sums)
         inputs = [*which, self.region, self.radius, bodies, self.anchor, self.maps]
-        launch(share_maps, self.count, inputs, [self.given.values], device=self.device, grain=2048)
-        self._sum(self.given, (0, 1, 2))
+        launch(share_maps, self.count, inputs, [self.rows[0]], device=self.device, grain=2048)
+        self._sum(GIVEN, (0, 1, 2))
 
     def move(
         self,
@@ -106,29 +114,9 @@ class LatticeGroup(MatchGroup):
     ) -> None:
         inputs = [
             self.cluster_rest, self.cluster_body, self.rest, self.share, bodies, planes, self.anchor,
-            self.given.results, state.inv_mass, state.f_ext, state.x, state.v, self.first, step,
+            self.rows[1], state.inv_mass, state.f_ext, state.x, state.v, self.first, step,
         ]  # fmt: skip
         launch(move_particles, self.count, inputs, list(target), device=self.device, grain=2048)
 
     def energy(self, k: int, x: np.ndarray, beta: float) -> float:
         return self.rests[k].energy(x, self.plastic_of(k), beta)
-
-
-class _Rows:
-    """Rows of numbers for each particle, and where they go from sum to sum: back and forth between two arrays.
-
-    Attributes:
-        piece: numbers that a thread sums at a time. count: how many such pieces a row has.
-        values: the rows that are summed, a vector for each. results: the rows after three sums.
-        pieces: the same memory cut into pieces: that of `values`, after the first sum, the second, and the third.
-    """
-
-    def __init__(self, rows: int, size: int, dtype: Any, device: str) -> None:
-        self.piece = size if device == "cpu" else CUDA_PIECE
-        self.count = size // self.piece
-        self.values = wp.zeros(rows, dtype=dtype, device=device)
-        self.results = wp.zeros(rows, dtype=dtype, device=device)
-        part = wp.types.vector(length=self.piece, dtype=wp.float64)
-        cut = lambda a: wp.array(ptr=a.ptr, shape=(rows, self.count), dtype=part, device=device, capacity=a.capacity)
-        there, back = cut(self.values), cut(self.results)
-        self.pieces = [there, back, there, back]
