@@ -14,7 +14,7 @@ from pliant.launch import launch, pick_device
 from pliant.mesh import arrays
 from pliant.mesh.cluster_kernels import nearest_center, reach
 from pliant.mesh.lattice import VoxelLattice
-from pliant.mesh.rings import neighbours
+from pliant.mesh.rings import Neighbours, neighbours
 
 REGION_SLOTS = 1 << 24
 """Grid places that are searched at once, to bound the scratch memory."""
@@ -107,6 +107,7 @@ def kmeans_clusters(
     seed: int = 0,
     iterations: int = 20,
     min_size: int = 1,
+    rings: int = 1,
 ) -> Clusters:
     """Clusters by k-means, each then grown by the vertices next to it, so that neighbours overlap (Chentanez).
 
@@ -120,6 +121,7 @@ def kmeans_clusters(
         seed: what the first centres follow from.
         iterations: most moves of the centres.
         min_size: clusters with fewer members are joined to the one they share most vertices with, or the nearest.
+        rings: how often a cluster is grown by the vertices next to it.
     """
     points = _points(vertices, "kmeans_clusters(vertices)")
     count = arrays.whole(count, "kmeans_clusters(count)")
@@ -141,13 +143,23 @@ def kmeans_clusters(
         owner, squared = _nearest(points, centers)
         if np.array_equal(owner, before) and not len(empty):
             break
-    vertex = np.arange(len(points))
-    around = np.repeat(owner, np.diff(table.starts))
-    clusters = from_pairs(np.concatenate([owner, around]), np.concatenate([vertex, table.items]))
+    clusters = from_pairs(owner, np.arange(len(points)))
+    for _ in range(arrays.whole(rings, "kmeans_clusters(rings)", low=0)):
+        clusters = _grown(clusters, table)
     notes: tuple[str, ...] = ()
     if clusters.count < count:
         notes = (f"{clusters.count} clusters were made of the {count} asked for: there are too few different places",)
     return merge_small(dataclasses.replace(clusters, notes=notes), points, min_size)
+
+
+def _grown(clusters: Clusters, table: Neighbours) -> Clusters:
+    """Each cluster with the vertices next to its members."""
+    owner = np.repeat(np.arange(clusters.count), clusters.sizes())
+    counts = np.diff(table.starts)[clusters.members]
+    first = np.repeat(table.starts[clusters.members], counts)
+    place = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    cluster = np.concatenate([owner, np.repeat(owner, counts)])
+    return from_pairs(cluster, np.concatenate([clusters.members, table.items[first + place]]))
 
 
 def box_clusters(

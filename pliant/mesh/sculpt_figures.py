@@ -9,8 +9,8 @@ from pliant.mesh.sculpt_paint import Coat, Color, painted
 from pliant.mesh.sculpt_surface import even_surface
 from pliant.mesh.surface import SurfaceMesh
 
-FRONT, ACROSS = (0.0, 0.0, 1.0), (0.0, 1.0, 0.0)
-"""Axes to turn about: z tilts the nose up, y turns it sideways."""
+TILT = (0.0, 0.0, 1.0)
+"""Axis to turn about that lifts the nose."""
 YELLOW: Color = (1.0, 0.83, 0.12)
 ORANGE: Color = (0.95, 0.42, 0.07)
 RED: Color = (0.74, 0.07, 0.06)
@@ -42,12 +42,12 @@ def duck() -> Figure:
         ],
         0.03,
     )
-    wing = ellipsoid((-0.022, 0.068, 0.061), (0.046, 0.027, 0.015)).turned(FRONT, -16.0, (-0.02, 0.07, 0.0))
+    wing = ellipsoid((-0.022, 0.068, 0.061), (0.046, 0.027, 0.015)).turned(TILT, -16.0, (-0.02, 0.07, 0.0))
     body = union([body, wing.mirrored()], 0.008)
     head = ellipsoid((0.034, 0.147, 0.0), (0.05, 0.048, 0.047))
     body = union([body, head], 0.022)
-    upper = ellipsoid((0.086, 0.1405, 0.0), (0.032, 0.012, 0.026), 2.2).turned(FRONT, 10.0, (0.07, 0.138, 0.0))
-    lower = ellipsoid((0.075, 0.1265, 0.0), (0.025, 0.0095, 0.02)).turned(FRONT, -4.0, (0.07, 0.13, 0.0))
+    upper = ellipsoid((0.086, 0.1405, 0.0), (0.032, 0.012, 0.026), 2.2).turned(TILT, 10.0, (0.07, 0.138, 0.0))
+    lower = ellipsoid((0.075, 0.1265, 0.0), (0.025, 0.0095, 0.02)).turned(TILT, -4.0, (0.07, 0.13, 0.0))
     bill = union([upper, lower], 0.003)
     shape = union([body, bill], 0.006)
     eye = ellipsoid((0.0575, 0.173, 0.0325), (0.0095, 0.0095, 0.0095))

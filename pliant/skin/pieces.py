@@ -9,21 +9,22 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import warp as wp
 
-from pliant.launch import launch
 from pliant.mesh.cluster import Clusters
 from pliant.mesh.embed import Embedding
 from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.look import Look
 from pliant.mesh.points import PointCloud
+from pliant.mesh.solid.distance import SignedDistance
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import FACE_CORNERS, TetMesh
 from pliant.model.model import Body, RestShape
 from pliant.skin.bodies import BodySkins
 from pliant.skin.cluster_weights import cluster_weights
-from pliant.skin.pieces_kernels import find_closest
 from pliant.solvers.shape_matching.fracture_links import ClusterLinks, cluster_centres, homes_of
+
+STICKING_OUT = 0.02
+"""How far the middle of an inner face may lie outside the skin, over the face's longest edge."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -33,10 +34,12 @@ class Pieces:
     Attributes:
         surface: triangles of all pieces over vertices of their own.
         homes: the cluster that each vertex stays with (n,) int32.
+        vertex_of: the vertex of the whole surface that each is a copy of (n,).
     """
 
     surface: SurfaceMesh
     homes: np.ndarray
+    vertex_of: np.ndarray
 
 
 def element_homes(corners: np.ndarray, vertices: np.ndarray, homes: np.ndarray, centres: np.ndarray) -> np.ndarray:
@@ -74,15 +77,19 @@ def boundaries(tets: np.ndarray, homes: np.ndarray) -> tuple[np.ndarray, np.ndar
     return faces[rows[by_home]], home[rows[by_home]], behind[alone][by_home]
 
 
-def cut_surface(mesh: SurfaceMesh, homes: np.ndarray) -> tuple[SurfaceMesh, np.ndarray, np.ndarray]:
-    """A surface with its own vertices for each home; its triangles, each of a home (k,), keep their order.
+def cut_surface(mesh: SurfaceMesh, homes: np.ndarray, inner: np.ndarray | None = None) -> Pieces:
+    """A surface with its own vertices for each home; its triangles keep their order.
 
-    Returns:
-        the cut surface, the home of each of its vertices (n,), and which vertex of the mesh it was (n,).
+    Args:
+        mesh: the whole surface.
+        homes: the home of each triangle (k,).
+        inner: which triangles lie inside the body (k,) bool: they have vertices of their own, so that a break has sharp
+            edges.
     """
-    keys = homes[:, None] * np.int64(len(mesh.vertices)) + mesh.triangles
+    inside = np.zeros(len(homes), np.int64) if inner is None else inner.astype(np.int64)
+    keys = (2 * homes.astype(np.int64) + inside)[:, None] * len(mesh.vertices) + mesh.triangles
     found, corner = np.unique(keys, return_inverse=True)
-    home, vertex = found // len(mesh.vertices), found % len(mesh.vertices)
+    home, vertex = found // (2 * len(mesh.vertices)), found % len(mesh.vertices)
     cut = SurfaceMesh(
         mesh.vertices[vertex],
         corner.reshape(-1, 3).astype(np.int32),
@@ -90,7 +97,7 @@ def cut_surface(mesh: SurfaceMesh, homes: np.ndarray) -> tuple[SurfaceMesh, np.n
         mesh.notes,
         mesh.look and mesh.look.of_vertices(vertex),
     )
-    return cut, home, vertex
+    return Pieces(cut, home.astype(np.int32), vertex)
 
 
 def cut_body(
@@ -123,20 +130,17 @@ def cut_body(
         nearest = _vertex_homes(skin, embedding, placed, clusters, homes)
         turned = cluster_centres(placed, shape.mass, clusters)
         parts = element_homes(skin.triangles, skin.vertices, nearest, turned)
-        cut, of, _ = cut_surface(skin, parts)
-        if solid is None:
-            return Pieces(cut, of.astype(np.int32))
-        inner = _inner_faces(*solid, placed, skin)
-        return _together(Pieces(cut, of.astype(np.int32)), inner)
+        cut = cut_surface(skin, parts)
+        return cut if solid is None else _together(cut, _inner_faces(*solid, placed, skin))
+    inner = None
     if solid is not None:
-        triangles, home, _ = boundaries(*solid)
+        triangles, home, inner = boundaries(*solid)
     elif own is not None:
         triangles = own
         home = element_homes(triangles, mesh.vertices, homes, centres)
     else:
         return None
-    cut, of, _ = cut_surface(SurfaceMesh(placed, triangles.astype(np.int32), mesh.name, (), look), home)
-    return Pieces(cut, of.astype(np.int32))
+    return cut_surface(SurfaceMesh(placed, triangles.astype(np.int32), mesh.name, (), look), home, inner)
 
 
 def _tets_by_home(
@@ -164,30 +168,41 @@ def _vertex_homes(
 
 
 def _inner_faces(tets: np.ndarray, homes: np.ndarray, placed: np.ndarray, skin: SurfaceMesh) -> Pieces:
-    """The faces between tets of different homes; corners on the solid's outside go to the skin, so that none stick out."""
+    """The faces between tets of different homes, cut in four, made to end at the skin.
+
+    What lies outside the skin, or on the outside of the solid, goes to the nearest point of the skin; a face that then
+    still sticks out is left away.
+    """
     triangles, home, inner = boundaries(tets, homes)
-    outer = np.unique(triangles[~inner])
-    vertices = placed.copy()
-    outer = outer[np.isin(outer, triangles[inner])]
-    if len(outer):
-        vertices[outer] = closest_points(skin, placed[outer])
-    cut, of, _ = cut_surface(SurfaceMesh(vertices, triangles[inner].astype(np.int32)), home[inner])
-    return Pieces(cut, of.astype(np.int32))
-
-
-def closest_points(surface: SurfaceMesh, points: np.ndarray) -> np.ndarray:
-    """The points of a surface that are closest to others [m] (n, 3)."""
-    low, high = surface.vertices.min(axis=0), surface.vertices.max(axis=0)
-    middle, size = 0.5 * (low + high), float((high - low).max()) or 1.0
-    vectors = lambda values: wp.array(((values - middle) / size).astype(np.float32), dtype=wp.vec3, device="cpu")
-    mesh = wp.Mesh(vectors(surface.vertices), wp.array(surface.triangles.reshape(-1), dtype=int, device="cpu"))
-    found = wp.zeros(len(points), dtype=wp.vec3, device="cpu")
-    launch(find_closest, len(points), [mesh.id, vectors(points)], [found], device="cpu")
-    return middle + size * found.numpy().astype(np.float64)
+    edges = lambda rows: np.sort(rows[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+    keys = lambda rows: edges(rows)[:, 0] * len(placed) + edges(rows)[:, 1]
+    outer, rows = triangles[~inner], triangles[inner]
+    cut, middle = np.unique(keys(rows), return_inverse=True)
+    a, b, c = rows.T
+    ab, bc, ca = (middle.reshape(-1, 3) + len(placed)).T
+    faces = np.stack([[a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca]]).transpose(2, 0, 1).reshape(-1, 3)
+    home = np.repeat(home[inner], 4)
+    vertices = np.concatenate([placed, 0.5 * (placed[cut // len(placed)] + placed[cut % len(placed)])])
+    moved = np.concatenate([np.isin(np.arange(len(placed)), outer), np.isin(cut, keys(outer))])
+    used = np.zeros(len(vertices), bool)
+    used[faces] = True
+    distance, closed = SignedDistance(skin), skin.is_closed()
+    if closed:
+        moved[used] |= distance.at(vertices[used]) > 0.0
+    moved = np.flatnonzero(moved & used)
+    if len(moved):
+        _, triangle, weights = distance.nearest(vertices[moved])
+        vertices[moved] = np.einsum("nk,nkd->nd", weights, skin.vertices[skin.triangles[triangle]])
+    if closed and len(faces):
+        corners = vertices[faces]
+        size = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
+        kept = distance.at(corners.mean(axis=1)) < STICKING_OUT * size
+        faces, home = faces[kept], home[kept]
+    return cut_surface(SurfaceMesh(vertices, faces.astype(np.int32)), home)
 
 
 def _together(a: Pieces, b: Pieces) -> Pieces:
-    """Two sets of pieces as one; the look is the first one's."""
+    """Two sets of pieces of different surfaces as one; the look is the first one's."""
     first = a.surface
     look = first.look
     if look is not None:
@@ -202,7 +217,8 @@ def _together(a: Pieces, b: Pieces) -> Pieces:
         first.notes,
         look,
     )
-    return Pieces(surface, np.concatenate([a.homes, b.homes]))
+    after = a.vertex_of.max(initial=-1) + 1
+    return Pieces(surface, np.concatenate([a.homes, b.homes]), np.concatenate([a.vertex_of, b.vertex_of + after]))
 
 
 def parted_weights(

@@ -85,4 +85,4 @@ def make_clusters(mesh: TetMesh | SurfaceMesh | VoxelLattice | PointCloud, match
     if matching.clusters_by == "grids":
         return grid_clusters(x, matching.clusters, grids=matching.grids)
     edges = near_pairs(x, NEAR * mesh.spacing()) if isinstance(mesh, PointCloud) else mesh.edges()
-    return kmeans_clusters(x, edges, matching.clusters, min_size=4)
+    return kmeans_clusters(x, edges, matching.clusters, min_size=4, rings=matching.rings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.errors import InputError
 from pliant.mesh import arrays
 from pliant.mesh.cluster import Clusters
 
@@ -92,9 +93,11 @@ class ClusterLinks:
 
     def set_broken(self, broken: np.ndarray) -> None:
         """Say which links are broken (l,) bool; a set that leaves no cluster empty."""
-        self.broken = broken.copy()
-        self.kept[:] = True
-        self.kept[self._farther[broken[self._link]]] = False
+        kept = np.ones_like(self.kept)
+        kept[self._farther[broken[self._link]]] = False
+        if (np.bincount(self._owner[kept], minlength=self.clusters.count) < 1).any():
+            raise InputError("the broken links leave a cluster empty", "broken links", "Use an older checkpoint")
+        self.broken, self.kept = broken.copy(), kept
 
     def break_links(self, links: np.ndarray, reach: float) -> tuple[int, np.ndarray]:
         """Break links, one after the other, as far as breaking one does not relieve the next.

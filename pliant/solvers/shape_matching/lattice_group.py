@@ -18,14 +18,16 @@ from pliant.solvers.shape_matching.lattice_kernels import (
     centre_regions,
     move_particles,
     row_type,
+    run_kernels,
     share_maps,
-    sum_runs_kernel,
     weigh_particles,
 )
 from pliant.solvers.shape_matching.lattice_rest import RestLattice, rest_lattice
 
-CUDA_PIECE = 2
-"""Numbers that one CUDA thread sums along a run: 16 bytes at a time."""
+LARGEST_WHOLE = 2048
+"""Particles of a body that a CPU thread sums on its own: its rows stay in the cache of a core."""
+EVEN_SHARES = 16
+"""Such bodies that must be there at least, so that threads get about the same."""
 
 
 class LatticeGroup(MatchGroup):
@@ -54,40 +56,61 @@ class LatticeGroup(MatchGroup):
         self.rest = doubles(table(lambda r: r.q, lambda r: r.weight), wp.vec4d)
         self.region = doubles(table(lambda r: r.middle, lambda r: 1.0 / r.mass), wp.vec4d)
         self.share = doubles(np.concatenate([1.0 / r.held for r in unique]), wp.float64)
-        self.items = [self.ints(np.concatenate([r.runs[axis].items for r in unique])) for axis in range(3)]
-        self.runs = [self.ints(self._runs(axis, unique), wp.vec4i) for axis in range(3)]
+        self._set_runs(unique)
+        sizes = np.diff(self.cluster_starts)
+        self.by_body = device == "cpu" and sizes.max() <= min(LARGEST_WHOLE, self.count // EVEN_SHARES)
         self.sums = wp.zeros((self.count, SUMS), dtype=float, device=device)
         # rows of numbers go from sum to sum, back and forth between two arrays, from the first to the second at last
-        self.rows = [wp.zeros(self.count, dtype=row_type, device=device) for _ in range(2)]
-        self.piece = SUMS if device == "cpu" else CUDA_PIECE
-        self.pieces = [self._cut(row) for row in self.rows]
+        self.numbers = [wp.zeros((self.count, SUMS), dtype=wp.float64, device=device) for _ in range(2)]
+        self.rows = [
+            wp.array(ptr=a.ptr, shape=self.count, dtype=row_type, device=device, capacity=a.capacity)
+            for a in self.numbers
+        ]
+        self.piece = SUMS if device == "cpu" else 1
 
-    def _runs(self, axis: int, unique: list[RestLattice]) -> np.ndarray:
-        """The runs of all bodies along an axis: first item, length, first row of the body, steps (r, 4)."""
-        first = starts([r.count for r in unique])
-        rows = []
-        for body, rest, k in zip(self.bodies, self.rests, self.which, strict=True):
-            runs = rest.runs[axis]
-            row = np.full(runs.count, body.particles[0] - self.first)
-            steps = np.full(runs.count, rest.width)
-            rows.append(np.stack([runs.starts[:-1] + first[k], np.diff(runs.starts), row, steps], axis=1))
-        return np.concatenate(rows)
-
-    def _cut(self, rows: wp.array) -> wp.array:
-        """The same memory cut into the pieces that a thread sums (n, 24 / piece)."""
-        part = wp.types.vector(length=self.piece, dtype=wp.float64)
-        shape = (self.count, SUMS // self.piece)
-        return wp.array(ptr=rows.ptr, shape=shape, dtype=part, device=self.device, capacity=rows.capacity)
+    def _set_runs(self, unique: list[RestLattice]) -> None:
+        """The runs of all bodies, axis by axis: first item, length, first row of the body, steps (r, 4)."""
+        items = [r.runs[axis].items for axis in range(3) for r in unique]
+        first = starts([len(i) for i in items])
+        runs, counts = [], []
+        for axis in range(3):
+            for body, rest, k in zip(self.bodies, self.rests, self.which, strict=True):
+                found = rest.runs[axis]
+                row, steps = body.particles[0] - self.first, rest.width
+                columns = [found.starts[:-1] + first[axis * len(unique) + k], np.diff(found.starts)]
+                runs.append(np.stack([*columns, *(np.full(found.count, n) for n in (row, steps))], axis=1))
+                counts.append(found.count)
+        self.items = self.ints(np.concatenate(items))
+        self.runs = self.ints(np.concatenate(runs), wp.vec4i)
+        begins = starts(counts)
+        bodies = len(self.bodies)
+        # of each axis (rows), where the runs of each body begin, and the end
+        self.run_starts = np.stack([begins[axis * bodies : (axis + 1) * bodies + 1] for axis in range(3)])
+        self.body_runs = self.ints(self.run_starts)
 
     # ---- the step -----------------------------------------------------------------------------------------------
 
     def _sum(self, numbers: int, axes: tuple[int, int, int]) -> None:
         """Running sums of the first `numbers` of each row along one axis after the other."""
-        kernel, pieces = sum_runs_kernel(self.piece), -(-numbers // self.piece)
-        here, there = self.pieces
+        sum_runs, sum_bodies = run_kernels(self.piece)
+        here, there = self.numbers
+        if self.by_body:
+            inputs = [self.body_runs, self.runs, self.items, axes[0]]
+            launch(sum_bodies, len(self.bodies), inputs, [here, there], device=self.device, grain=1)
+            return
+        pieces = -(-numbers // self.piece)
         for axis in axes:
-            inputs = [self.runs[axis], self.items[axis], here, pieces]
-            launch(kernel, len(self.runs[axis]) * pieces, inputs, [there], device=self.device, grain=128, block_dim=64)
+            first, end = (int(self.run_starts[axis, k]) for k in (0, -1))
+            launch(
+                sum_runs,
+                (end - first) * pieces,
+                [self.runs, self.items, here, pieces],
+                [there],
+                device=self.device,
+                first=first * pieces,
+                grain=128,
+                block_dim=64,
+            )
             here, there = there, here
 
     def fit(self, state: State, bodies: wp.array, step: MidStep) -> None:

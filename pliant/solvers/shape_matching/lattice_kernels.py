@@ -25,40 +25,77 @@ row_type = wp.types.vector(length=SUMS, dtype=wp.float64)
 
 
 @functools.cache
-def sum_runs_kernel(size: int) -> Any:
-    """The kernel that sums `size` numbers at a time: all of a row on the CPU, a few on CUDA, whose threads then read
-    next to each other."""
-    numbers = wp.types.vector(length=size, dtype=wp.float64)
+def run_kernels(size: int) -> tuple[Any, Any]:
+    """The kernels that sum `size` numbers at a time: all of a row on the CPU, one on CUDA, whose threads then read
+    next to each other. `sum_runs` takes the runs of one axis, `sum_bodies` whole bodies."""
+
+    # Sums over the rows within some steps along a run: its first item, length, first row of the body, steps. Written
+    # out so that the running sum stays in registers: a vector of Warp is kept on the stack, at half the speed.
+    @wp.func_native(f"""
+        const int length = run[1], steps = run[3];
+        const int* item = items.data + run[0];
+        const double* in = rows.data + (size_t)run[2] * {SUMS} + (size_t)piece * {size};
+        double* out = sums_out.data + (size_t)run[2] * {SUMS} + (size_t)piece * {size};
+        double total[{size}];
+        for (int j = 0; j < {size}; ++j) total[j] = 0.0;
+        for (int k = 0; k < steps && k < length; ++k) {{
+            const double* row = in + (size_t)item[k] * {SUMS};
+            for (int j = 0; j < {size}; ++j) total[j] += row[j];
+        }}
+        for (int k = 0; k < length; ++k) {{
+            if (k + steps < length) {{
+                const double* row = in + (size_t)item[k + steps] * {SUMS};
+                for (int j = 0; j < {size}; ++j) total[j] += row[j];
+            }}
+            if (k > steps) {{
+                const double* row = in + (size_t)item[k - steps - 1] * {SUMS};
+                for (int j = 0; j < {size}; ++j) total[j] -= row[j];
+            }}
+            double* sum = out + (size_t)item[k] * {SUMS};
+            for (int j = 0; j < {size}; ++j) sum[j] = total[j];
+        }}
+    """)
+    def sum_run(
+        run: wp.vec4i,
+        items: wp.array(dtype=int),
+        rows: wp.array2d(dtype=wp.float64),
+        piece: int,
+        sums_out: wp.array2d(dtype=wp.float64),
+    ): ...
 
     @wp.kernel(module="unique", enable_backward=False)
     def sum_runs(
         start: int,
         runs: wp.array(dtype=wp.vec4i),
         items: wp.array(dtype=int),
-        rows: wp.array2d(dtype=numbers),
+        rows: wp.array2d(dtype=wp.float64),
         pieces: int,
-        sums_out: wp.array2d(dtype=numbers),
+        sums_out: wp.array2d(dtype=wp.float64),
     ):
-        """Sums over the rows within some steps along a run: its first item, length, first row of the body, steps."""
         i = start + wp.tid()
         r = i // pieces
-        piece = i - r * pieces
-        run = runs[r]
-        first = run[0]
-        length = run[1]
-        base = run[2]
-        steps = run[3]
-        total = numbers()
-        for k in range(wp.min(steps, length)):
-            total += rows[base + items[first + k], piece]
-        for k in range(length):
-            if k + steps < length:
-                total += rows[base + items[first + k + steps], piece]
-            if k > steps:
-                total -= rows[base + items[first + k - steps - 1], piece]
-            sums_out[base + items[first + k], piece] = total
+        sum_run(runs[r], items, rows, i - r * pieces, sums_out)
 
-    return sum_runs
+    @wp.kernel(module="unique", enable_backward=False)
+    def sum_bodies(
+        start: int,
+        run_starts: wp.array2d(dtype=int),
+        runs: wp.array(dtype=wp.vec4i),
+        items: wp.array(dtype=int),
+        axis: int,
+        rows_inout: wp.array2d(dtype=wp.float64),
+        sums_out: wp.array2d(dtype=wp.float64),
+    ):
+        """All three sums of a body, along x or z first, then y, then the other: a small body stays in the cache."""
+        b = start + wp.tid()
+        for r in range(run_starts[axis, b], run_starts[axis, b + 1]):
+            sum_run(runs[r], items, rows_inout, 0, sums_out)
+        for r in range(run_starts[1, b], run_starts[1, b + 1]):
+            sum_run(runs[r], items, sums_out, 0, rows_inout)
+        for r in range(run_starts[2 - axis, b], run_starts[2 - axis, b + 1]):
+            sum_run(runs[r], items, rows_inout, 0, sums_out)
+
+    return sum_runs, sum_bodies
 
 
 @wp.func

@@ -11,7 +11,7 @@ from pliant.launch import launch, pick_device
 from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.lattice_runs import LatticeRuns, as_region_width, lattice_runs
 from pliant.solvers.shape_matching.energy import best_rotations
-from pliant.solvers.shape_matching.lattice_kernels import SUMS, row_type, sum_runs_kernel
+from pliant.solvers.shape_matching.lattice_kernels import SUMS, run_kernels
 from pliant.solvers.shape_matching.rest import inverse_moments
 
 SQUARES = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
@@ -92,7 +92,7 @@ def region_sums(runs: tuple[LatticeRuns, ...], width: int, values: np.ndarray, b
     device = pick_device("cpu")
     rows = np.zeros((count, SUMS))
     rows[:, :columns] = values
-    here = wp.array(rows.reshape(count, 1, SUMS), dtype=row_type, device=device)
+    here = wp.array(rows, dtype=wp.float64, device=device)
     there = wp.zeros_like(here)
     for axis in runs if back else runs[::-1]:
         size = np.diff(axis.starts)
@@ -103,9 +103,9 @@ def region_sums(runs: tuple[LatticeRuns, ...], width: int, values: np.ndarray, b
             here,
             1,
         ]
-        launch(sum_runs_kernel(SUMS), axis.count, inputs, [there], device=device, grain=256)
+        launch(run_kernels(SUMS)[0], axis.count, inputs, [there], device=device, grain=256)
         here, there = there, here
-    return here.numpy().reshape(count, SUMS)[:, :columns]
+    return here.numpy()[:, :columns]
 
 
 def rest_lattice(lattice: VoxelLattice, mass: np.ndarray, width: int) -> RestLattice:

@@ -47,6 +47,12 @@ class Matching(Described):
     )
     axis: str = setting("longest", "axis along which boxes stand", choices=("longest", "x", "y", "z"))
     overlap: float = setting(0.2, "how far a box reaches into its neighbours, over its width", low=0.0, high=10.0)
+    rings: int = setting(
+        2,
+        "how often a k-means cluster is grown by the vertices next to it, so that neighbours overlap",
+        low=0,
+        high=100,
+    )
     grids: int = setting(2, "staggered grids: the clusters that hold each particle", low=1, high=8)
     region_width: int = setting(1, "steps through the lattice from the middle of a region to its end", low=1, high=40)
     fast: bool = setting(True, "sum over lattice regions axis by axis, so that their width costs nothing")
