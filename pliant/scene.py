@@ -453,6 +453,7 @@ class Scene:
                     f"The step of {sim.dt:.3g} s is larger than the {sim.stable_dt:.3g} s estimated to be stable; "
                     f"expect a blow-up. Leave 'substeps' out, or use at least {needed}.",
                 )
+            self._note_coarse_step(sim, wanted)
             return
         if sim.stable_dt <= 0 or needed > MOST_SUBSTEPS:
             raise InputError(
@@ -462,10 +463,20 @@ class Scene:
                 "better elements, a larger mass_shift, or the implicit integrator",
             )
         sim.substeps = max(1, needed)
+        self._note_coarse_step(sim, wanted)
         if needed > MANY_SUBSTEPS:
             sim.notes.append(
                 f"A frame takes {needed} substeps. Fewer or larger elements, a softer or less damped material, or the "
                 "implicit integrator make it faster; damping counts with the square of the fineness."
+            )
+
+    def _note_coarse_step(self, sim: Simulation, wanted: float) -> None:
+        """Tell where a step is too long for a stiffness: the body then is as stiff as the step allows, and no stiffer."""
+        if sim.dt > 2.0 * wanted * (1.0 + 1e-9):
+            count = math.ceil(sim.frame_dt / (2.0 * wanted))
+            sim.notes.append(
+                f"A step of {sim.dt:.3g} s is too long for the stiffest body, which is stable but softer than its "
+                f"material; from {count} substeps on it is as stiff as that."
             )
 
     def _warn_about_start(self, sim: Simulation) -> None:

@@ -504,6 +504,19 @@ class Simulation:
             solver.reset(self.state, which.particles)
         self._skins_stale = True
 
+    def reset_shape(self, body: str | int) -> None:
+        """Give a body that has yielded its original rest shape back; its particles stay where they are."""
+        self._look_before_change()
+        which = self.body(body)
+        solver = next(s for s in self.solvers if s.name == which.method)
+        if not hasattr(solver, "reset_shape"):
+            raise InputError(
+                f"{which.method} keeps no permanent change of shape",
+                f"body '{which.name}'",
+                "Use method 'shape_matching' for bodies that yield",
+            )
+        solver.reset_shape([b.name for b in solver.model.bodies].index(which.name))
+
     def forget_programs(self) -> None:
         """Record the frame again before it runs next: what takes part in it has changed."""
         self._programs.clear()

@@ -142,9 +142,7 @@ def test_yielding_bodies_and_pins_too(device):
     clay = Material(young=2e4, poisson=0.4, damping=0.002, yield_strain=0.05, creep=5.0)
     lattice = lattice_of("arms")
     held = np.flatnonzero(lattice.vertices[:, 0] < 0.05)
-    made = [
-        make(lattice, regions(2, fast), device, clay, gravity=(0, -9.81, 0), pinned=held) for fast in (True, False)
-    ]
+    made = [make(lattice, regions(2, fast), device, clay, gravity=(0, -9.81, 0), pinned=held) for fast in (True, False)]
     for sim in made:
         sim.frame(40)
     fast, explicit = made
@@ -185,6 +183,31 @@ def test_bodies_together_move_as_alone(device):
         alone.frame(40)
         assert np.array_equal(alone.positions(f"body{k}"), together.positions(f"body{k}"))
         assert together.positions(f"body{k}")[:, 1].min() > -0.01
+
+
+def test_many_small_bodies_move_as_alone(device):
+    """Many bodies are summed body by body on the CPU; the numbers are the same to the last bit."""
+    lattice = lattice_of("arms")
+
+    def scene_of(numbers):
+        scene = Scene(gravity=(0, -9.81, 0), frame_dt=1 / 60, substeps=2)
+        scene.add_plane()
+        for k in numbers:
+            spin, position = (0.1 * k, 2.0, 0.3 * k), (1.5 * k, 0.5, 0)
+            scene.add_body(
+                lattice, SOFT, method="shape_matching", name=f"body{k}", matching=regions(2), position=position,
+                angular_velocity=spin,
+            )  # fmt: skip
+        return build(scene, device)
+
+    many = scene_of(range(20))
+    assert many.solvers[0].groups[0].by_body == (device == "cpu")
+    many.frame(30)
+    for k in (0, 7, 19):
+        alone = scene_of([k])
+        assert not alone.solvers[0].groups[0].by_body
+        alone.frame(30)
+        assert np.array_equal(alone.positions(f"body{k}"), many.positions(f"body{k}"))
 
 
 def test_width_costs_nothing(device):

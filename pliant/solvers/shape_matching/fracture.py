@@ -94,8 +94,8 @@ class Fracture:
             links = np.flatnonzero(over[rows])
             links = links[np.argsort(-stretch[rows][links], kind="stable")]
             material = self.group.bodies[k].material
-            done, spared = found.break_links(links, math.sqrt(material.young / material.density) * frame_dt)
-            relieved[rows][spared] = 1.0
+            done, felt = found.break_links(links, math.sqrt(material.young / material.density) * frame_dt)
+            relieved[rows] = felt
             if done:
                 before = self.group.rests[k]
                 self._set_tables(k)

@@ -110,14 +110,13 @@ class ClusterLinks:
             reach: how far a break is felt [m].
 
         Returns:
-            how many broke, and which of the others were relieved.
+            how many broke, and which of all links were relieved (l,) bool.
         """
         size = np.bincount(self._owner[self.kept], minlength=self.clusters.count)
         done = 0
-        links = links[~self.broken[links]]
-        relieved = np.zeros(len(links), bool)
-        for k, link in enumerate(links.tolist()):
-            if relieved[k]:
+        relieved = np.zeros(self.count, bool)
+        for link in links[~self.broken[links]].tolist():
+            if relieved[link]:
                 continue
             leaving = self._farther[self._starts[link] : self._starts[link + 1]]
             leaving = leaving[self.kept[leaving]]
@@ -129,10 +128,10 @@ class ClusterLinks:
             self.kept[leaving] = False
             self.broken[link] = True
             done += 1
-            offset = self._middle[links] - self._middle[link]
+            offset = self._middle - self._middle[link]
             ahead = np.abs(offset @ self._across[link]) > LAYER * self.distance[link]
             relieved |= ahead & ((offset**2).sum(axis=1) < reach**2)
-        return done, links[relieved & ~self.broken[links]]
+        return done, relieved
 
     def members(self) -> Clusters:
         """The clusters as they are now."""

@@ -61,10 +61,10 @@ class LatticeGroup(MatchGroup):
         self.by_body = device == "cpu" and sizes.max() <= min(LARGEST_WHOLE, self.count // EVEN_SHARES)
         self.sums = wp.zeros((self.count, SUMS), dtype=float, device=device)
         # rows of numbers go from sum to sum, back and forth between two arrays, from the first to the second at last
-        self.numbers = [wp.zeros((self.count, SUMS), dtype=wp.float64, device=device) for _ in range(2)]
+        self.buffers = [wp.zeros((self.count, SUMS), dtype=wp.float64, device=device) for _ in range(2)]
         self.rows = [
             wp.array(ptr=a.ptr, shape=self.count, dtype=row_type, device=device, capacity=a.capacity)
-            for a in self.numbers
+            for a in self.buffers
         ]
         self.piece = SUMS if device == "cpu" else 1
 
@@ -93,10 +93,11 @@ class LatticeGroup(MatchGroup):
     def _sum(self, numbers: int, axes: tuple[int, int, int]) -> None:
         """Running sums of the first `numbers` of each row along one axis after the other."""
         sum_runs, sum_bodies = run_kernels(self.piece)
-        here, there = self.numbers
+        here, there = self.buffers
         if self.by_body:
             inputs = [self.body_runs, self.runs, self.items, axes[0]]
-            launch(sum_bodies, len(self.bodies), inputs, [here, there], device=self.device, grain=1)
+            grain = -(-1024 * len(self.bodies) // self.count)
+            launch(sum_bodies, len(self.bodies), inputs, [here, there], device=self.device, grain=grain)
             return
         pieces = -(-numbers // self.piece)
         for axis in axes:

@@ -25,6 +25,7 @@ from pliant.solvers.shape_matching.lattice_group import LatticeGroup
 from pliant.solvers.shape_matching.settings import Matching, ShapeMatchingSettings
 
 LATTICE_RANK = 1
+"""Rank of bodies whose lattice regions are summed axis by axis; that of the others is the order of their goals."""
 RESOLVED = 1.0
 """Frequency times step up to which a swing is followed well."""
 
@@ -58,6 +59,7 @@ class ShapeMatching:
             for g, group in enumerate(self.groups)
             if isinstance(group, ClusterGroup) and any(map(can_break, group.bodies))
         }
+        self._places = {k: (group, place) for group in self.groups for place, k in enumerate(group.numbers)}
         self.stiffness: list[Stiffness] = []
         for k, body in enumerate(bodies):
             group, place = self._group_of(k)
@@ -73,7 +75,7 @@ class ShapeMatching:
 
     def _group_of(self, k: int) -> tuple[MatchGroup, int]:
         """The group of a body, and the body's place in it."""
-        return next((group, group.numbers.index(k)) for group in self.groups if k in group.numbers)
+        return self._places[k]
 
     @staticmethod
     def elements(spec: BodySpec) -> Elements:
