@@ -174,9 +174,11 @@ def _pieces(entry: BodyEntry, part: _Part) -> Pieces | None:
     if clusters.count < 2:
         return None
     embedding = None if entry.embedding is None else entry.embedding.renumbered(part.rank)
-    # a sheet's own triangles stand in the user's order, which its look follows
-    own = part.surface if isinstance(entry.mesh, SurfaceMesh) else None
-    return cut_body(part.rest_shape, entry.mesh.vertices[part.order], entry.skin, embedding, own, _look(entry))
+    own, look = None, None
+    if isinstance(entry.mesh, SurfaceMesh):
+        # a sheet's triangles stand in the user's order, which its look follows, and its vertices in that of particles
+        own, look = part.surface, entry.mesh.look and entry.mesh.look.of_vertices(part.order)
+    return cut_body(part.rest_shape, entry.mesh.vertices[part.order], entry.skin, embedding, own, look)
 
 
 def _fracture_notes(entry: BodyEntry, part: _Part) -> list[str]:

@@ -12,6 +12,7 @@ from pliant.errors import InputError
 from pliant.launch import launch
 from pliant.mesh import arrays
 from pliant.skin import cluster_kernels, cpu_kernels
+from pliant.skin.cluster_tables import fit_tables, per_cluster
 from pliant.skin.cluster_weights import cluster_weights
 from pliant.skin.surface import SkinSurface
 
@@ -19,8 +20,6 @@ CHUNK = 64
 """Members, or partial sums, that one thread adds up."""
 MAP_GRAIN = 64
 SUM_TOLERANCE = 1e-6
-FLAT = 1e-3
-"""Spread of a cluster across a direction, as a part of its largest, below which it has no extent there."""
 
 
 class ClusterSkin(SkinSurface):
@@ -74,15 +73,20 @@ class ClusterSkin(SkinSurface):
         whole = [[0, 0], [len(points), len(starts) - 1]]
         self._groups = np.array(whole if groups is None else groups, np.int64)
         self.clusters, self.weights = self._follow(points, particles, starts, members, influences)
-        self._starts, self._member_list, self._member_rest, self._member_mass = starts, members, particles[members], mass
-        means = _per_cluster(self._member_rest, starts) / np.diff(starts)[:, None]
+        self._starts, self._member_list, self._member_rest, self._member_mass = (
+            starts,
+            members,
+            particles[members],
+            mass,
+        )
+        means = per_cluster(self._member_rest, starts) / np.diff(starts)[:, None]
         self._size = float(np.abs(self._member_rest - np.repeat(means, np.diff(starts), axis=0)).max()) or 1.0
-        self.rest_centres, factors, axes, self.ranks = _fit_tables(self._member_rest, mass, starts, self._size)
+        self.rest_centres, factors, axes, self.ranks = fit_tables(self._member_rest, mass, starts, self._size)
 
         # Each body about its own middle, for bodies far from the origin or from each other.
         vertex_counts, cluster_counts = np.diff(self._groups, axis=0).T
         bounds = starts[self._groups[:, 1]]
-        middles = _per_cluster(particles[members], bounds) / np.diff(bounds)[:, None]
+        middles = per_cluster(particles[members], bounds) / np.diff(bounds)[:, None]
         self._host_count = int(members.max()) + 1
         self._anchors = self._ints(members[starts[:-1]])
         self._members = self._ints(members)
@@ -152,7 +156,7 @@ class ClusterSkin(SkinSurface):
         first, end = int(self._starts[clusters.start]), int(self._starts[clusters.stop])
         starts = self._starts[clusters.start : clusters.stop + 1] - first
         mass = np.where(kept, self._member_mass[first:end], 0.0)
-        centres, factors, axes, ranks = _fit_tables(self._member_rest[first:end], mass, starts, self._size)
+        centres, factors, axes, ranks = fit_tables(self._member_rest[first:end], mass, starts, self._size)
         self.rest_centres[clusters], self.ranks[clusters] = centres, ranks
         # a member that flew away would be a bad origin for sums
         left = np.flatnonzero(kept)
@@ -174,14 +178,14 @@ class ClusterSkin(SkinSurface):
 
     def _build_levels(self, starts: np.ndarray, members: np.ndarray) -> None:
         """Cut the sums over clusters into chunks, and those over chunks again, until a few are left per cluster."""
-        chunk_starts, per_cluster = _cut(starts)
-        self._chunk_counts = np.diff(per_cluster)
+        chunk_starts, row_starts = _cut(starts)
+        self._chunk_counts = np.diff(row_starts)
         self._chunk_anchors = self._ints(np.repeat(members[starts[:-1]], self._chunk_counts))
         self._levels = [self._level(chunk_starts)]
-        while np.diff(per_cluster).max() > CHUNK:
-            chunk_starts, per_cluster = _cut(per_cluster)
+        while np.diff(row_starts).max() > CHUNK:
+            chunk_starts, row_starts = _cut(row_starts)
             self._levels.append(self._level(chunk_starts))
-        self._last_starts = self._ints(per_cluster)
+        self._last_starts = self._ints(row_starts)
 
     def _level(self, starts: np.ndarray) -> tuple[wp.array, wp.array, wp.array]:
         count = len(starts) - 1
@@ -272,54 +276,11 @@ def _member_masses(masses: Any, members: np.ndarray, count: int) -> np.ndarray:
     return mass[members]
 
 
-def _fit_tables(
-    rest: np.ndarray, mass: np.ndarray, starts: np.ndarray, size: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """What a fit needs of clusters at rest; members of no mass have no part in it.
-
-    Args:
-        rest: places of the members [m] (members, 3). mass: [kg] (members,).
-        starts: where the members of each cluster start, and the total (c + 1,).
-        size: length by which moments are made of order one [m].
-
-    Returns:
-        centres (c, 3) [m], factors of each member (members, 4): slope and share of mass, axes (c, 3, 3), ranks (c,).
-    """
-    owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    shares = mass / _per_cluster(mass[:, None], starts)[owner, 0]
-    centres = _per_cluster(shares[:, None] * rest, starts)
-    arms = rest - centres[owner]
-    # Once more about the centre found, for bodies far from the origin.
-    centres += _per_cluster(shares[:, None] * arms, starts)
-    arms = rest - centres[owner]
-    pseudo_inverse, axes, ranks = _inverse_moments(arms / size, shares, starts)
-    slopes = shares[:, None] * np.einsum("mij,mj->mi", pseudo_inverse[owner], arms / size) / size
-    return centres, np.concatenate([slopes, shares[:, None]], axis=1), axes, ranks
-
-
 def _padded(clusters: np.ndarray, weights: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
     """Rows made `width` long by their first cluster with no weight."""
     more = width - clusters.shape[1]
     clusters = np.concatenate([clusters, np.repeat(clusters[:, :1], more, axis=1)], axis=1)
     return clusters.astype(np.int32), np.pad(weights, ((0, 0), (0, more)))
-
-
-def _per_cluster(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Sums over each cluster's members: (members, ...) -> (c, ...)."""
-    return np.add.reduceat(values, starts[:-1], axis=0)
-
-
-def _inverse_moments(
-    arms: np.ndarray, shares: np.ndarray, starts: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A_qq^-1 within the directions of extent (c, 3, 3), axes as rows, the longest first, and their number (c,)."""
-    moments = _per_cluster(shares[:, None, None] * arms[:, :, None] * arms[:, None, :], starts)
-    values, vectors = np.linalg.eigh(moments)
-    values, axes = values[:, ::-1], vectors[:, :, ::-1].transpose(0, 2, 1).copy()
-    axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
-    kept = values > np.maximum(FLAT**2 * values[:, :1], np.finfo(np.float64).tiny)
-    inverse = np.divide(1.0, values, out=np.zeros_like(values), where=kept)
-    return np.einsum("ck,cki,ckj->cij", inverse, axes, axes), axes, kept.sum(axis=1).astype(np.int32)
 
 
 def _cut(starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

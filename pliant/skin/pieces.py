@@ -119,7 +119,7 @@ def cut_body(
         skin: seen instead of its own surface, where the body is built.
         embedding: of the skin, over particles in their order; None if the skin follows clusters.
         own: triangles of a body that is a surface (k, 3), which may be ordered as its look is.
-        look: of what is seen of the body.
+        look: of these triangles.
     """
     mesh, clusters = shape.mesh, shape.clusters
     assert clusters is not None
@@ -236,8 +236,8 @@ def parted_weights(
     gone |= piece[clusters] != piece[homes][:, None]
     clusters, left = clusters.copy(), np.where(gone, 0.0, weights)
     total = left.sum(axis=1, keepdims=True)
-    alone = total[:, 0] <= 0.0
-    changed = (gone & (weights > 0.0)).any(axis=1)
+    alone = np.ravel(total <= 0.0)
+    changed = np.any(gone & (weights > 0.0), axis=1)
     left[changed & ~alone] /= total[changed & ~alone]
     clusters[alone, 0] = homes[alone]
     left[alone] = 0.0

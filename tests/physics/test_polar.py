@@ -45,7 +45,7 @@ def matrices(q):
 
 
 def turns(a, last, device):
-    """What the device finds for matrices, from the given starts (n, 4); a is rounded to float32 in place of use."""
+    """What the device finds for matrices, from the given starts (n, 4)."""
     source = wp.array(np.asarray(a, np.float32), dtype=wp.mat33, device=device)
     start = wp.array(np.asarray(last, np.float32), dtype=wp.quat, device=device)
     out = wp.zeros(len(a), dtype=wp.quat, device=device)
@@ -67,7 +67,7 @@ def with_values(rng, s):
     return np.einsum("nij,nj,nkj->nik", u, s, v)
 
 
-def kinds(rng, n=2000):
+def kinds(rng, n=5000):
     """Every kind of matrix that a cluster can have."""
     one, wide = np.ones(n), rng.uniform(0.0, 1.0, (n, 3))
     small = 10.0 ** rng.uniform(-8, 0, (n, 2))
@@ -99,7 +99,9 @@ def test_the_best_rotation_from_any_start(kind, device):
     a = kinds(rng)[kind]
     q = turns(a, quats(rng, len(a)), device)
     np.testing.assert_allclose(np.linalg.norm(q, axis=1), 1, atol=3e-7)
-    assert lost(a, q).max() < 1e-6
+    # a turn about what is thinner than 5e-5 of its length may be left as it was: it is worth no more than this
+    second = np.linalg.svd(a, compute_uv=False)[:, 1] / np.linalg.norm(a, 2, axis=(1, 2))
+    assert (lost(a, q) < 1e-6 + 4 * np.where(second < 5e-5, second, 0.0)).all()
 
 
 def test_half_a_turn_off(device):
@@ -223,5 +225,6 @@ def test_spin_of_flat_and_lined_up_points(device):
     assert (np.linalg.norm(back - moment, axis=1)[:300] / length).max() < 3e-5
     # no turning about a line, no turning of a place
     along = x[100:300, 0] / np.linalg.norm(x[100:300, 0], axis=1)[:, None]
-    assert np.abs((omega[100:300] * along).sum(axis=1)).max() < 0.05
+    # (what rounding leaves of an angular momentum about a line is divided by 1e-5, which stands for its inertia)
+    assert (np.abs((omega[100:300] * along).sum(axis=1)) < np.linalg.norm(turn[100:300, 0], axis=1)).all()
     assert (omega[300:] == 0).all()

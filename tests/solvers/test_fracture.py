@@ -153,7 +153,9 @@ def test_frames_that_are_not_checked_break_at_the_next_that_is(device):
     assert sim.pieces("bar") > 1
 
 
-@pytest.mark.parametrize("matching", [{"mode": "linear", "clusters": 12}, {"mode": "rigid", "clusters": 30, "clusters_by": "grids"}])
+@pytest.mark.parametrize(
+    "matching", [{"mode": "linear", "clusters": 12}, {"mode": "rigid", "clusters": 30, "clusters_by": "grids"}]
+)
 def test_no_cluster_is_left_empty_and_every_particle_has_one(matching, device):
     sim = flying_apart(device, strain=0.002, matching=matching)
     sim.frame(30)
@@ -218,7 +220,13 @@ def test_bodies_of_one_mesh_break_each_for_itself(device):
     material = Material(**BRITTLE, fracture_strain=0.05)
     for k, name in enumerate(("still", "pulled")):
         scene.add_body(
-            BAR, material, method="shape_matching", name=name, matching=BOXES, position=(0.0, 0.0, k), rotation=(0, 30, 0)
+            BAR,
+            material,
+            method="shape_matching",
+            name=name,
+            matching=BOXES,
+            position=(0.0, 0.0, k),
+            rotation=(0, 30, 0),
         )
     scene.add_body(BAR, Material(**BRITTLE), method="shape_matching", name="tough", matching=BOXES, position=(0, 1, 0))
     sim = build(scene, device)

@@ -151,7 +151,7 @@ class ClusterLinks:
         return arrays.connected_parts(self.pairs[self.whole()], self.clusters.count)
 
     def samples(self) -> np.ndarray:
-        """Particles at which each link is looked at (l, 6), of those that both clusters hold; -1 where there is none."""
+        """Particles at which each link is looked at (l, 6), of those that both clusters hold; -1 for none."""
         rows = np.flatnonzero(self._shared())
         link, particle = self._link[rows], self.clusters.members[self._first[rows]]
         chosen = np.full((self.count, SAMPLES), -1, np.int64)

@@ -151,7 +151,7 @@ class ShapeMatching:
         group.reset_shape(place)
 
     def scratch(self) -> dict[str, wp.array]:
-        parts = [*enumerate(self.groups), *self.fractures.items()]
+        parts: list[tuple[int, MatchGroup | Fracture]] = [*enumerate(self.groups), *self.fractures.items()]
         return {f"{key}{k}": array for k, part in parts for key, array in part.scratch().items()}
 
     def between_frames(self, frame_dt: float) -> bool:
