@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+import functools
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import warp as wp
@@ -17,12 +18,14 @@ from pliant.solvers.shape_matching.group import MatchGroup, shape_of, starts
 from pliant.solvers.shape_matching.kernels import MidStep, sum_rows
 from pliant.solvers.shape_matching.rest import RestClusters, rest_clusters
 
+if TYPE_CHECKING:
+    from pliant.solvers.shape_matching.cuda_kernels import CudaKernels
+
+WARP = 32
 CPU_CHUNK = 256
 """Members that one CPU thread sums in a row."""
 WARP_MEMBERS = 160
 """Members of a cluster up to which one warp takes it whole on CUDA."""
-FEW_CLUSTERS = 20_000
-"""Clusters below which their fits are spread over more blocks on CUDA."""
 FAN_IN = 64
 """Partial sums that are added up at once."""
 
@@ -109,24 +112,39 @@ class ClusterGroup(MatchGroup):
     # ---- the step -----------------------------------------------------------------------------------------------
 
     def fit(self, state: State, bodies: wp.array, step: MidStep) -> None:
-        inputs = [
-            self.chunks, self.member, self.member_rest, self.anchor, state.inv_mass, state.f_ext, state.x, state.v,
-            step,
-        ]  # fmt: skip
-        self._sum_members(inputs, self.sums[0])
+        """Fit every cluster to its members at the middle of the step."""
+        members = [self.chunks, self.member, self.member_rest]
+        moving = [state.inv_mass, state.f_ext, state.x, state.v, step]
+        if self.device != "cpu" and not self.row_starts:
+            self._launch_warps(
+                self.cuda.sum_and_fit, len(self.chunks), [*members, *moving, *self._tables(), bodies],
+                [self.sums[0], *self._remembered(), self.maps],
+            )  # fmt: skip
+            return
+        inputs = [*members, self.anchor, *moving]
+        if self.device == "cpu":
+            launch(self.code.sum_members, len(self.chunks), inputs, [self.sums[0]], device=self.device, grain=8)
+        else:
+            self._launch_warps(self.cuda.sum_members, len(self.chunks), inputs, [self.sums[0]])
         for begins, rows, sums in zip(self.row_starts, self.sums[:-1], self.sums[1:], strict=True):
             width = self.code.sums
             launch(sum_rows, len(sums) * width, [begins, rows, width], [sums], device=self.device)
-        self._fit_clusters(bodies, self.sums[-1])
-
-    def _sum_members(self, inputs: list[Any], sums: wp.array) -> None:
         if self.device == "cpu":
-            launch(self.code.sum_members, len(self.chunks), inputs, [sums], device=self.device, grain=8)
+            self._fit_clusters(bodies, self.sums[-1])
         else:
-            from pliant.solvers.shape_matching.cuda_kernels import LANES, sum_members_kernel
+            inputs = [*self._tables(), bodies, self.sums[-1]]
+            self._launch_warps(self.cuda.fit, len(self.anchor), inputs, [*self._remembered(), self.maps])
 
-            kernel = sum_members_kernel(self.order)
-            launch(kernel, len(self.chunks) * LANES, inputs, [sums], device=self.device, block_dim=128)
+    @functools.cached_property
+    def cuda(self) -> CudaKernels:
+        """The kernels in which a warp takes a cluster."""
+        # imported where it is used: it cannot run on the CPU
+        from pliant.solvers.shape_matching.cuda_kernels import cuda_kernels
+
+        return cuda_kernels(self.order)
+
+    def _launch_warps(self, kernel: Any, count: int, inputs: list[Any], outputs: list[Any]) -> None:
+        launch(kernel, WARP * count, inputs, outputs, device=self.device, block_dim=128)
 
     def move(
         self,
@@ -148,6 +166,7 @@ class ClusterGroup(MatchGroup):
             device=self.device,
             first=self.first,
             grain=1024,
+            block_dim=64,
         )  # fmt: skip
 
     def place(self, k: int, constants: BodyMatch) -> None:

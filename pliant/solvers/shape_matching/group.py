@@ -119,14 +119,20 @@ class MatchGroup:
         launch(
             self.code.fit,
             len(self.anchor),
-            [
-                self.cluster_rest, self.cluster_body, self.radius, self.means, self.inverse, self.missing, bodies, sums,
-            ],
-            [self.anchor, self.rotation, self.plastic, self.maps],
+            [*self._tables(), bodies, sums],
+            [*self._remembered(), self.maps],
             device=self.device,
             grain=64,
             block_dim=64,
-        )  # fmt: skip
+        )
+
+    def _tables(self) -> list[wp.array]:
+        """What the clusters are at rest, as the kernels take it."""
+        return [self.cluster_rest, self.cluster_body, self.radius, self.means, self.inverse, self.missing]
+
+    def _remembered(self) -> list[wp.array]:
+        """What is remembered of the clusters, as the kernels take it."""
+        return [self.anchor, self.rotation, self.plastic]
 
     # ---- around the step ----------------------------------------------------------------------------------------
 
