@@ -260,9 +260,12 @@ class PartingSkins:
         self._skins = skins
         self._homes = {body.name: body.options["homes"] for body in bodies if body.options.get("homes") is not None}
         self._whole = {name: skins.cluster_weights(name) for name in self._homes}
+        self._followed: dict[str, np.ndarray] = {}
 
     def follow(self, name: str, links: ClusterLinks) -> None:
         """Let a body's surface follow what hangs together now."""
-        if name in self._homes:
+        before = self._followed.get(name)
+        if name in self._homes and (before is None or not np.array_equal(before, links.broken)):
+            self._followed[name] = links.broken.copy()
             self._skins.keep_members(name, links.kept)
             self._skins.set_cluster_weights(name, *parted_weights(*self._whole[name], self._homes[name], links))

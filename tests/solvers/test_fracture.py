@@ -7,6 +7,7 @@ from bodies import STILL, build
 from pliant import InputError, Material, Scene, VoxelLattice, load_checkpoint, save_checkpoint, shapes
 from pliant.mesh.cluster import Clusters
 from pliant.solvers.shape_matching.fracture_links import ClusterLinks, cluster_centres
+from pliant.solvers.shape_matching.rest import functions
 
 BAR = shapes.box((0.8, 0.1, 0.1), (24, 3, 3))
 BOXES = {"mode": "rigid", "clusters": 8, "clusters_by": "boxes", "axis": "x"}
@@ -312,3 +313,29 @@ def test_a_link_whose_break_would_empty_a_cluster_holds():
     assert done == 0 and not links.broken.any() and links.pieces()[0] == 1
     with pytest.raises(InputError, match="empty"):
         links.set_broken(np.array([True]))
+
+
+def test_a_permanent_shape_outlasts_a_break():
+    sim = build(bar_scene(matching={**BOXES, "mode": "quadratic"}))
+    fracture = sim.solvers[0].fractures[0]
+    group, links = fracture.group, fracture.links[0]
+    rng = np.random.default_rng(0)
+    shape = np.concatenate([np.eye(3), np.zeros((3, 6))], axis=1) + rng.uniform(-0.2, 0.2, (8, 3, 9))
+    group.plastic.assign(shape.reshape(8, 27).astype(np.float32))
+
+    def shapes_of(cluster):
+        """Permanent shape of a cluster at the particles it has [m], by particle."""
+        rest = group.rests[0]
+        rows = slice(rest.starts[cluster], rest.starts[cluster + 1])
+        place = rest.radius[cluster] * functions(rest.rest[rows], 9) @ group.plastic_of(0)[cluster].T
+        return dict(zip(rest.member[rows].tolist(), place, strict=True))
+
+    before = [shapes_of(k) for k in range(8)]
+    fracture.stretch.fill_(1.0)
+    assert fracture.between_frames(1e-9)
+    assert links.broken.all()
+    for k in range(8):
+        after = shapes_of(k)
+        assert len(after) < len(before[k])
+        moved = np.array([after[i] - before[k][i] for i in after])
+        assert np.ptp(moved, axis=0).max() < 1e-7

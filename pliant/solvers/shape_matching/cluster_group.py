@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import warp as wp
@@ -18,10 +16,6 @@ from pliant.solvers.shape_matching.group import MatchGroup, shape_of, starts
 from pliant.solvers.shape_matching.kernels import MidStep, sum_rows
 from pliant.solvers.shape_matching.rest import RestClusters, rest_clusters
 
-if TYPE_CHECKING:
-    from pliant.solvers.shape_matching.cuda_kernels import CudaKernels
-
-WARP = 32
 CPU_CHUNK = 256
 """Members that one CPU thread sums in a row."""
 WARP_MEMBERS = 160
@@ -112,39 +106,22 @@ class ClusterGroup(MatchGroup):
     # ---- the step -----------------------------------------------------------------------------------------------
 
     def fit(self, state: State, bodies: wp.array, step: MidStep) -> None:
-        """Fit every cluster to its members at the middle of the step."""
-        members = [self.chunks, self.member, self.member_rest]
-        moving = [state.inv_mass, state.f_ext, state.x, state.v, step]
-        if self.device != "cpu" and not self.row_starts:
-            self._launch_warps(
-                self.cuda.sum_and_fit, len(self.chunks), [*members, *moving, *self._tables(), bodies],
-                [self.sums[0], *self._remembered(), self.maps],
-            )  # fmt: skip
-            return
-        inputs = [*members, self.anchor, *moving]
+        inputs = [
+            self.chunks, self.member, self.member_rest, self.anchor, state.inv_mass, state.f_ext, state.x, state.v,
+            step,
+        ]  # fmt: skip
         if self.device == "cpu":
             launch(self.code.sum_members, len(self.chunks), inputs, [self.sums[0]], device=self.device, grain=8)
         else:
-            self._launch_warps(self.cuda.sum_members, len(self.chunks), inputs, [self.sums[0]])
+            # imported where it is used: it cannot run on the CPU
+            from pliant.solvers.shape_matching.cuda_kernels import LANES, sum_members_kernel
+
+            kernel = sum_members_kernel(self.order)
+            launch(kernel, LANES * len(self.chunks), inputs, [self.sums[0]], device=self.device, block_dim=128)
         for begins, rows, sums in zip(self.row_starts, self.sums[:-1], self.sums[1:], strict=True):
             width = self.code.sums
             launch(sum_rows, len(sums) * width, [begins, rows, width], [sums], device=self.device)
-        if self.device == "cpu":
-            self._fit_clusters(bodies, self.sums[-1])
-        else:
-            inputs = [*self._tables(), bodies, self.sums[-1]]
-            self._launch_warps(self.cuda.fit, len(self.anchor), inputs, [*self._remembered(), self.maps])
-
-    @functools.cached_property
-    def cuda(self) -> CudaKernels:
-        """The kernels in which a warp takes a cluster."""
-        # imported where it is used: it cannot run on the CPU
-        from pliant.solvers.shape_matching.cuda_kernels import cuda_kernels
-
-        return cuda_kernels(self.order)
-
-    def _launch_warps(self, kernel: Any, count: int, inputs: list[Any], outputs: list[Any]) -> None:
-        launch(kernel, WARP * count, inputs, outputs, device=self.device, block_dim=128)
+        self._fit_clusters(bodies, self.sums[-1])
 
     def move(
         self,

@@ -13,7 +13,7 @@ from pliant.solvers.shape_matching.cluster_group import ClusterGroup
 from pliant.solvers.shape_matching.fracture_kernels import stretch_kernel
 from pliant.solvers.shape_matching.fracture_links import SAMPLES, ClusterLinks
 from pliant.solvers.shape_matching.group import shape_of
-from pliant.solvers.shape_matching.rest import RestClusters, rest_clusters
+from pliant.solvers.shape_matching.rest import RestClusters, in_fours, inverse_rows, rest_clusters
 
 
 def can_break(body: Body) -> bool:
@@ -144,8 +144,8 @@ class Fracture:
             (group.of_rest, members, of_rest),
             (group.of_starts, starts, rest.of_starts + first),
             (group.radius, tables, rest.radius),
-            (group.means, tables, rest.means),
-            (group.inverse, tables, rest.inverse.reshape(-1, group.order**2)),
+            (group.means, tables, in_fours(rest.means)),
+            (group.inverse, tables, inverse_rows(rest.inverse)),
             (group.missing, tables, rest.missing),
         ):
             kind = np.int32 if array.dtype is wp.int32 else np.float32

@@ -14,7 +14,7 @@ from pliant.model.state import State
 from pliant.solvers.shape_matching.constants import BodyMatch
 from pliant.solvers.shape_matching.kernels import MatchKernels, MidStep, match_kernels
 from pliant.solvers.shape_matching.lattice_rest import RestLattice
-from pliant.solvers.shape_matching.rest import RestClusters
+from pliant.solvers.shape_matching.rest import RestClusters, in_fours, inverse_rows
 
 
 class MatchGroup:
@@ -64,8 +64,8 @@ class MatchGroup:
         self.which = [place[id(r)] for r in rests]
         joined = lambda key: np.concatenate([getattr(r, key) for r in unique])
         self.radius = self.floats(joined("radius"), float)
-        self.means = self.floats(joined("means"), float)
-        self.inverse = self.floats(joined("inverse").reshape(-1, order**2), float)
+        self.means = self.floats(in_fours(joined("means")), float)
+        self.inverse = self.floats(inverse_rows(joined("inverse")), float)
         self.missing = self.floats(joined("missing"), wp.mat33)
         first = starts([r.count for r in unique])
         self.table_starts = [int(first[k]) for k in self.which]
@@ -123,7 +123,7 @@ class MatchGroup:
             [*self._remembered(), self.maps],
             device=self.device,
             grain=64,
-            block_dim=64,
+            block_dim=32,
         )
 
     def _tables(self) -> list[wp.array]:

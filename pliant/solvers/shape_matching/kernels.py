@@ -69,6 +69,19 @@ def load_four(table: wp.array2d(dtype=float), i: int) -> wp.vec4:
     ...
 
 
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+((float4*)(table.data))[i] = make_float4(four[0], four[1], four[2], four[3]);
+#else
+float* r = (float*)(table.data) + 4 * (size_t)i;
+for (int k = 0; k < 4; ++k) r[k] = four[k];
+#endif
+""")
+def store_four(table: wp.array2d(dtype=float), i: int, four: wp.vec4):
+    """The same for writing."""
+    ...
+
+
 @wp.func
 def moved(
     x: wp.vec3,
@@ -130,8 +143,8 @@ class MatchKernels:
     """The kernels for goals of `order` functions.
 
     Attributes:
-        sums: numbers summed over each cluster. Mean of x' about the anchor (3), its products with the functions
-            (3 order), means of v' (3), of x' x v' (3), and of the products of x' with itself (6).
+        sums: length of a row of sums over a cluster, a multiple of four: mean of x' about the anchor (3), its products
+            with the functions (3 order), means of v' (3), of x' x v' (3), and of the products of x' with itself (6).
         maps: numbers that a fit leaves for the members: map (3 order), offset (3), centre (3), velocity (3), spin (3),
             and what fills the row up to a multiple of four.
     """
@@ -210,6 +223,10 @@ def match_kernels(order: int) -> MatchKernels:
     sums = code.sums
     fours = -(-(3 * order + 12) // 4)
     row_type = wp.types.vector(length=4 * fours, dtype=float)
+    sum_fours = -(-code.sums // 4)
+    summed_type = wp.types.vector(length=4 * sum_fours, dtype=float)
+    line_fours = -(-order // 4)
+    line_type = wp.types.vector(length=4 * line_fours, dtype=float)
     at_v = 3 + 3 * order
     at_moment = at_v + 3
     at_spread = at_v + 6
@@ -265,17 +282,27 @@ def match_kernels(order: int) -> MatchKernels:
         t = cluster_rest[c]
         body = bodies[cluster_body[c]]
         size = radius[t]
-        shift = wp.vec3(sums[c, 0], sums[c, 1], sums[c, 2])
+        total = summed_type()
+        for n in range(sum_fours):
+            part = load_four(sums, sum_fours * c + n)
+            for j in range(4):
+                total[4 * n + j] = part[j]
+        mean = line_type()
+        for n in range(line_fours):
+            part = load_four(means, line_fours * t + n)
+            for j in range(4):
+                mean[4 * n + j] = part[j]
+        shift = wp.vec3(total[0], total[1], total[2])
         centre = anchor_inout[c] + shift
         # A_pq about the centre: linear functions have no mean, their products have
         apq = mat_n()
         for i in range(3):
             for k in range(order):
-                apq[i, k] = sums[c, 3 + order * i + k]
+                apq[i, k] = total[3 + order * i + k]
         if wp.static(quadratic):
             for i in range(3):
                 for k in range(3, order):
-                    apq[i, k] -= shift[i] * means[t, k]
+                    apq[i, k] -= shift[i] * mean[k]
 
         # the rest shape with what has become of it for good, and the rotation that fits it best
         shape = mat_n()
@@ -303,10 +330,15 @@ def match_kernels(order: int) -> MatchKernels:
         goal = rigid
         if body.beta > 0.0 or body.plastic != 0:
             best = mat_n()
-            for i in range(3):
-                for k in range(order):
-                    for j in range(order):
-                        best[i, k] += apq[i, j] * inverse[t, order * j + k]
+            for j in range(order):
+                line = line_type()
+                for n in range(line_fours):
+                    part = load_four(inverse, (order * t + j) * line_fours + n)
+                    for m in range(4):
+                        line[4 * n + m] = part[m]
+                for i in range(3):
+                    for k in range(order):
+                        best[i, k] += apq[i, j] * line[k]
             gap = r * missing[t]
             for i in range(3):
                 for k in range(3):
@@ -358,27 +390,30 @@ def match_kernels(order: int) -> MatchKernels:
         if wp.static(quadratic):
             for i in range(3):
                 for k in range(3, order):
-                    offset[i] -= goal[i, k] * means[t, k]
-        velocity = wp.vec3(sums[c, at_v], sums[c, at_v + 1], sums[c, at_v + 2])
-        turning = wp.vec3(sums[c, at_moment], sums[c, at_moment + 1], sums[c, at_moment + 2])
+                    offset[i] -= goal[i, k] * mean[k]
+        velocity = wp.vec3(total[at_v], total[at_v + 1], total[at_v + 2])
+        turning = wp.vec3(total[at_moment], total[at_moment + 1], total[at_moment + 2])
         turning -= wp.cross(shift, velocity)
-        xx = sums[c, at_spread] - shift[0] * shift[0]
-        yy = sums[c, at_spread + 1] - shift[1] * shift[1]
-        zz = sums[c, at_spread + 2] - shift[2] * shift[2]
-        xy = sums[c, at_spread + 3] - shift[0] * shift[1]
-        yz = sums[c, at_spread + 4] - shift[1] * shift[2]
-        zx = sums[c, at_spread + 5] - shift[2] * shift[0]
+        xx = total[at_spread] - shift[0] * shift[0]
+        yy = total[at_spread + 1] - shift[1] * shift[1]
+        zz = total[at_spread + 2] - shift[2] * shift[2]
+        xy = total[at_spread + 3] - shift[0] * shift[1]
+        yz = total[at_spread + 4] - shift[1] * shift[2]
+        zx = total[at_spread + 5] - shift[2] * shift[0]
         omega = spin(turning, wp.mat33(xx, xy, zx, xy, yy, yz, zx, yz, zz))
 
         anchor_inout[c] = centre
         rotation_inout[c] = turn
+        row = row_type()
         for i in range(3):
             for k in range(order):
-                maps_out[c, order * i + k] = goal[i, k]
-            maps_out[c, 3 * order + i] = offset[i]
-            maps_out[c, 3 * order + 3 + i] = centre[i]
-            maps_out[c, 3 * order + 6 + i] = velocity[i]
-            maps_out[c, 3 * order + 9 + i] = omega[i]
+                row[order * i + k] = goal[i, k]
+            row[3 * order + i] = offset[i]
+            row[3 * order + 3 + i] = centre[i]
+            row[3 * order + 6 + i] = velocity[i]
+            row[3 * order + 9 + i] = omega[i]
+        for n in range(fours):
+            store_four(maps_out, fours * c + n, wp.vec4(row[4 * n], row[4 * n + 1], row[4 * n + 2], row[4 * n + 3]))
 
     @wp.kernel(module="unique", enable_backward=False)
     def move(
@@ -438,4 +473,4 @@ def match_kernels(order: int) -> MatchKernels:
             x_out[i] = met.x
             v_out[i] = met.v
 
-    return MatchKernels(order, sums, 4 * fours, sum_members, fit, move)
+    return MatchKernels(order, 4 * sum_fours, 4 * fours, sum_members, fit, move)

@@ -147,6 +147,17 @@ def inverse_moments(moments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return inverse, missing
 
 
+def in_fours(rows: np.ndarray) -> np.ndarray:
+    """Rows (..., n) filled up with zeros to a multiple of four numbers, which the device loads at once."""
+    fill = -rows.shape[-1] % 4
+    return np.concatenate([rows, np.zeros((*rows.shape[:-1], fill))], axis=-1)
+
+
+def inverse_rows(inverse: np.ndarray) -> np.ndarray:
+    """Inverses (c, n, n) as the device takes them: one row each, their own rows in fours."""
+    return in_fours(inverse).reshape(len(inverse), -1)
+
+
 def _pseudo_inverse(matrices: np.ndarray, least: float, relative: bool) -> tuple[np.ndarray, np.ndarray]:
     """Inverse within the directions whose eigenvalue is above `least`, and the projector onto the others."""
     values, vectors = np.linalg.eigh(matrices)
