@@ -203,7 +203,8 @@ def _sliced(
     patch = patches.patch_of[table.owner]
     real = table.entry >= 0
     width = others_of.shape[1]
-    itself = table.owner - patches.starts[patch]
+    # slots that no particle fills name particle 0, which may belong to a body of another method
+    itself = np.where(patch >= 0, table.owner - patches.starts[patch], 0)
     others = np.repeat(itself[:, None], width, axis=1).astype(np.int64)
     if real.any():
         rows = corners[table.entry[real]]
