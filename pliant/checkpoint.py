@@ -30,7 +30,14 @@ def scene_digest(sim: Simulation) -> str:
         model.triangles.corners,
     ):
         digest.update(np.ascontiguousarray(array).tobytes())
-    digest.update(repr([(b.name, b.method, b.material, b.raw, b.options.get("volume")) for b in model.bodies]).encode())
+    digest.update(
+        repr(
+            [
+                (b.name, b.method, b.material, b.raw, b.options.get("volume"), b.options.get("matching"))
+                for b in model.bodies
+            ]
+        ).encode()
+    )
     digest.update(repr((sim.world.gravity, sim.pipeline.colliders)).encode())
     return digest.hexdigest()
 

@@ -51,15 +51,25 @@ class Diagnostics:
         return self.kinetic + self.elastic + self.potential
 
 
-def measure(model: Model, x: np.ndarray, v: np.ndarray, gravity: np.ndarray, elastic: float) -> Diagnostics:
-    """Diagnostics of positions x [m] and velocities v [m/s], both (n, 3) float64."""
+def measure(
+    model: Model, x: np.ndarray, v: np.ndarray, gravity: np.ndarray, elastic: float, piece: np.ndarray | None = None
+) -> Diagnostics:
+    """Diagnostics of positions x [m] and velocities v [m/s], both (n, 3) float64.
+
+    Tets whose corners belong to different pieces (n,) of a body that has broken count no more.
+    """
     mass = model.particles.mass[:, None]
     stretch = np.ones(1)
     if model.springs.count:
         pairs = model.springs.pairs
         stretch = np.linalg.norm(x[pairs[:, 1]] - x[pairs[:, 0]], axis=1) / model.springs.rest_length
     volumes = signed_volumes(x, model.tets.corners)
-    held = [_held_volumes(body, model, x, volumes) for body in model.bodies]
+    rest = model.tets.rest_volume
+    if piece is not None and len(volumes):
+        of_corner = piece[model.tets.corners]
+        whole = (of_corner == of_corner[:, :1]).all(axis=1)
+        volumes, rest = np.where(whole, volumes, 0.0), np.where(whole, rest, 0.0)
+    held = [_held_volumes(body, model, x, volumes, rest) for body in model.bodies]
     now, before = float(sum(pair[0] for pair in held)), float(sum(pair[1] for pair in held))
     return Diagnostics(
         kinetic=0.5 * float(np.sum(mass * v * v)),
@@ -79,11 +89,13 @@ def measure(model: Model, x: np.ndarray, v: np.ndarray, gravity: np.ndarray, ela
     )
 
 
-def _held_volumes(body: Body, model: Model, x: np.ndarray, volumes: np.ndarray) -> tuple[float, float]:
+def _held_volumes(
+    body: Body, model: Model, x: np.ndarray, volumes: np.ndarray, rest: np.ndarray
+) -> tuple[float, float]:
     """Volume of a body now and at rest [m^3]: of its tets, or of the closed surface that is filled; zero without."""
     tets = slice(*body.tets)
     if body.tets[1] > body.tets[0]:
-        return float(volumes[tets].sum()), float(model.tets.rest_volume[tets].sum())
+        return float(volumes[tets].sum()), float(rest[tets].sum())
     if body.options.get("volume") is None:
         return 0.0, 0.0
     return enclosed_volume(x, body.surface), enclosed_volume(model.particles.rest, body.surface)

@@ -471,7 +471,7 @@ class Scene:
             )
 
     def _note_coarse_step(self, sim: Simulation, wanted: float) -> None:
-        """Tell where a step is too long for a stiffness: the body then is as stiff as the step allows, and no stiffer."""
+        """Tell where a step is too long for a stiffness: the body is as stiff as the step allows, and no stiffer."""
         if sim.dt > 2.0 * wanted * (1.0 + 1e-9):
             count = math.ceil(sim.frame_dt / (2.0 * wanted))
             sim.notes.append(

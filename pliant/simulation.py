@@ -385,7 +385,17 @@ class Simulation:
             if carry is not None:
                 x = x + carry.numpy()
         elastic = sum(solver.energy(x) for solver in self.solvers) + sum(force.energy(x) for force in self.forces)
-        return measure(self.model, x, v, np.array(self.world.gravity), elastic)
+        return measure(self.model, x, v, np.array(self.world.gravity), elastic, self._pieces())
+
+    def _pieces(self) -> np.ndarray | None:
+        """The piece of its body that each particle belongs to (n,); None where nothing can break."""
+        piece = None
+        for body in self.model.bodies:
+            links = self._links(body.name)
+            if links is not None:
+                piece = np.zeros(self.state.count, np.int64) if piece is None else piece
+                piece[slice(*body.particles)] = links.particle_pieces()
+        return piece
 
     def contact_list(self) -> ContactList:
         """The contacts at the end of the last frame, with the bodies and vertices that touch."""
@@ -509,13 +519,12 @@ class Simulation:
         self._look_before_change()
         which = self.body(body)
         solver = next(s for s in self.solvers if s.name == which.method)
-        if not hasattr(solver, "reset_shape"):
+        if not solver.reset_shape(which.name):
             raise InputError(
                 f"{which.method} keeps no permanent change of shape",
                 f"body '{which.name}'",
                 "Use method 'shape_matching' for bodies that yield",
             )
-        solver.reset_shape([b.name for b in solver.model.bodies].index(which.name))
 
     def forget_programs(self) -> None:
         """Record the frame again before it runs next: what takes part in it has changed."""

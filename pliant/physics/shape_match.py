@@ -41,7 +41,7 @@ def fit_weight(volume: float) -> float:
 
 @wp.func
 def spin(moment: wp.vec3, spread: wp.mat33) -> wp.vec3:
-    """Angular velocity [1/s] of points with the angular momentum `moment` and the second moment `spread`, both per mass.
+    """Angular velocity [1/s] of points with the angular momentum `moment` and the second moment `spread`, per mass.
 
     Points on a line have none about it, points in one place none at all.
     """

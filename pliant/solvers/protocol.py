@@ -116,6 +116,10 @@ class Solver(Protocol):
         """Largest time step that does not blow up [s]; infinity if there is no limit."""
         ...
 
+    def reset_shape(self, body: str) -> bool:
+        """Give a body that has yielded its original rest shape back; False if the method knows no other."""
+        ...
+
     def wanted_step(self) -> float:
         """Longest time step that resolves what was asked for [s]; infinity if the method has no opinion."""
         ...

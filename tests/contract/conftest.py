@@ -6,7 +6,6 @@ import pytest
 
 from pliant.solvers import solver_classes
 
-
 # What bodies of a method may differ in, besides the method's own settings.
 BODIES = {
     "shape_matching": [

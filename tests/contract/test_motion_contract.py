@@ -26,7 +26,6 @@ def _grain(variant, device):
     return 3e-5 if variant.method == "shape_matching" else GRAIN[device == "cpu"]
 
 
-
 def test_free_fall_is_exact(variant, device):
     mesh = shapes.ball(0.4, 3)
     velocity = np.array([0.7, 3.0, -0.4])

@@ -82,6 +82,9 @@ class MassSpring:
     def wanted_step(self) -> float:
         return math.inf
 
+    def reset_shape(self, body: str) -> bool:
+        return False
+
     def between_frames(self, frame_dt: float) -> bool:
         return False
 

@@ -13,8 +13,8 @@ from pliant.model.state import State
 from pliant.solvers.shape_matching.constants import BodyMatch
 from pliant.solvers.shape_matching.energy import body_energy
 from pliant.solvers.shape_matching.group import MatchGroup, shape_of, starts
-from pliant.solvers.shape_matching.kernels import MidStep, sum_rows
 from pliant.solvers.shape_matching.rest import RestClusters, rest_clusters
+from pliant.solvers.shape_matching.step_kernels import MidStep, sum_rows
 
 CPU_CHUNK = 256
 """Members that one CPU thread sums in a row."""
@@ -114,9 +114,9 @@ class ClusterGroup(MatchGroup):
             launch(self.code.sum_members, len(self.chunks), inputs, [self.sums[0]], device=self.device, grain=8)
         else:
             # imported where it is used: it cannot run on the CPU
-            from pliant.solvers.shape_matching.cuda_kernels import LANES, sum_members_kernel
+            from pliant.solvers.shape_matching.cuda_kernels import LANES, warp_sums_kernel
 
-            kernel = sum_members_kernel(self.order)
+            kernel = warp_sums_kernel(self.order)
             launch(kernel, LANES * len(self.chunks), inputs, [self.sums[0]], device=self.device, block_dim=128)
         for begins, rows, sums in zip(self.row_starts, self.sums[:-1], self.sums[1:], strict=True):
             width = self.code.sums

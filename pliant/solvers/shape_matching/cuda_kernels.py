@@ -5,7 +5,8 @@ from typing import Any
 
 import warp as wp
 
-from pliant.solvers.shape_matching.kernels import MidStep, external, member_code, middle_velocity
+from pliant.solvers.shape_matching.member_kernels import member_code
+from pliant.solvers.shape_matching.step_kernels import MidStep, external, middle_velocity
 
 wp.set_module_options({"enable_backward": False})
 
@@ -44,7 +45,7 @@ def _store_code(sums: int) -> str:
 
 
 @functools.cache
-def sum_members_kernel(order: int) -> Any:
+def warp_sums_kernel(order: int) -> Any:
     """The kernel of `MatchKernels.sum_members` for CUDA; launched over 32 threads for each chunk."""
     code = member_code(order)
     sums, sums_type, add_member = code.sums, code.sums_type, code.add_member

@@ -7,7 +7,7 @@ import warp as wp
 
 from pliant.physics.shape_match import basis_types
 from pliant.solvers.shape_matching.fracture_links import SAMPLES
-from pliant.solvers.shape_matching.kernels import member_code
+from pliant.solvers.shape_matching.member_kernels import member_code
 
 wp.set_module_options({"enable_backward": False})
 

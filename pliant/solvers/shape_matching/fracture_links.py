@@ -150,6 +150,12 @@ class ClusterLinks:
         """Number of pieces that the body consists of, and the piece of each cluster (c,)."""
         return arrays.connected_parts(self.pairs[self.whole()], self.clusters.count)
 
+    def particle_pieces(self) -> np.ndarray:
+        """The piece of each particle (n,)."""
+        piece = np.zeros(len(self.vertices), np.int64)
+        piece[self.clusters.members[self.kept]] = self.pieces()[1][self._owner[self.kept]]
+        return piece
+
     def samples(self) -> np.ndarray:
         """Particles at which each link is looked at (l, 6), of those that both clusters hold; -1 for none."""
         rows = np.flatnonzero(self._shared())

@@ -12,9 +12,10 @@ from pliant.launch import launch
 from pliant.model.model import Body, RestShape
 from pliant.model.state import State
 from pliant.solvers.shape_matching.constants import BodyMatch
-from pliant.solvers.shape_matching.kernels import MatchKernels, MidStep, match_kernels
+from pliant.solvers.shape_matching.kernels import MatchKernels, match_kernels
 from pliant.solvers.shape_matching.lattice_rest import RestLattice
 from pliant.solvers.shape_matching.rest import RestClusters, in_fours, inverse_rows
+from pliant.solvers.shape_matching.step_kernels import MidStep
 
 
 class MatchGroup:
@@ -150,6 +151,11 @@ class MatchGroup:
         plastic[rows] = np.concatenate([np.eye(3), np.zeros((3, self.order - 3))], axis=1).reshape(-1)
         for array, values in ((self.anchor, anchor), (self.rotation, rotation), (self.plastic, plastic)):
             array.assign(values)
+
+    @property
+    def clusters(self) -> int:
+        """Number of clusters of all bodies."""
+        return len(self.anchor)
 
     def clusters_of(self, k: int) -> slice:
         """The clusters of a body."""

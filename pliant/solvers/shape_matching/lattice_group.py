@@ -11,7 +11,6 @@ from pliant.launch import launch
 from pliant.model.model import Body
 from pliant.model.state import State
 from pliant.solvers.shape_matching.group import MatchGroup, shape_of, starts
-from pliant.solvers.shape_matching.kernels import MidStep
 from pliant.solvers.shape_matching.lattice_kernels import (
     GIVEN,
     SUMS,
@@ -23,6 +22,7 @@ from pliant.solvers.shape_matching.lattice_kernels import (
     weigh_particles,
 )
 from pliant.solvers.shape_matching.lattice_rest import RestLattice, rest_lattice
+from pliant.solvers.shape_matching.step_kernels import MidStep
 
 LARGEST_WHOLE = 2048
 """Particles of a body that a CPU thread sums on its own: its rows stay in the cache of a core."""

@@ -11,7 +11,7 @@ import warp as wp
 
 from pliant.physics.contact import PlaneData
 from pliant.solvers.shape_matching.constants import BodyMatch
-from pliant.solvers.shape_matching.kernels import MidStep, external, middle_velocity, moved
+from pliant.solvers.shape_matching.step_kernels import MidStep, external, middle_velocity, moved
 
 wp.set_module_options({"enable_backward": False})
 

@@ -20,9 +20,9 @@ from pliant.solvers.shape_matching.elements import shape_matching_elements
 from pliant.solvers.shape_matching.fracture import Fracture, can_break
 from pliant.solvers.shape_matching.fracture_links import ClusterLinks
 from pliant.solvers.shape_matching.group import MatchGroup
-from pliant.solvers.shape_matching.kernels import MidStep
 from pliant.solvers.shape_matching.lattice_group import LatticeGroup
 from pliant.solvers.shape_matching.settings import Matching, ShapeMatchingSettings
+from pliant.solvers.shape_matching.step_kernels import MidStep
 
 LATTICE_RANK = 1
 """Rank of bodies whose lattice regions are summed axis by axis; that of the others is the order of their goals."""
@@ -145,10 +145,10 @@ class ShapeMatching:
     def reset(self, state: State, particles: tuple[int, int]) -> None:
         """Nothing is remembered of the motion; rotations and centres are only where a search starts."""
 
-    def reset_shape(self, body: int) -> None:
-        """Give a body (its number among this method's) its original rest shape back."""
-        group, place = self._group_of(body)
+    def reset_shape(self, body: str) -> bool:
+        group, place = self._group_of([b.name for b in self.model.bodies].index(body))
         group.reset_shape(place)
+        return True
 
     def scratch(self) -> dict[str, wp.array]:
         parts: list[tuple[int, MatchGroup | Fracture]] = [*enumerate(self.groups), *self.fractures.items()]
