@@ -155,7 +155,7 @@ def assemble(entries: list[BodyEntry]) -> Model:
         [
             f"Body '{entry.name}': {note}"
             for entry, part in zip(entries, parts, strict=True)
-            for note in [*entry.notes, *part.elements.notes, *_fracture_notes(entry, part)]
+            for note in [*entry.notes, *part.elements.notes, *_yield_notes(entry), *_fracture_notes(entry, part)]
         ],
     )
 
@@ -179,6 +179,17 @@ def _pieces(entry: BodyEntry, part: _Part) -> Pieces | None:
         # a sheet's triangles stand in the user's order, which its look follows, and its vertices in that of particles
         own, look = part.surface, entry.mesh.look and entry.mesh.look.of_vertices(part.order)
     return cut_body(part.rest_shape, entry.mesh.vertices[part.order], entry.skin, embedding, own, look)
+
+
+def _yield_notes(entry: BodyEntry) -> list[str]:
+    """What the user should know where a material's yield strain has no effect."""
+    if entry.spec.material.yield_strain is None:
+        return []
+    if not solver_class(entry.method).shares_rest:
+        return [f"yield_strain means nothing to the method '{entry.method}'; use method='shape_matching'"]
+    if entry.spec.matching.mode == "rigid":
+        return ["yield_strain means nothing to rigid goals; use mode 'linear' or 'quadratic'"]
+    return []
 
 
 def _fracture_notes(entry: BodyEntry, part: _Part) -> list[str]:
