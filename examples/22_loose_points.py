@@ -9,6 +9,7 @@ import numpy as np
 import pliant
 
 RADIUS = 0.2
+SKIN = pliant.shapes.ball(RADIUS, cells=8).surface_mesh()
 SOFT = pliant.Material(density=500.0, young=2e4, damping=0.01, friction=0.8)
 
 
@@ -20,10 +21,10 @@ def points() -> pliant.PointCloud:
 
 def build() -> pliant.Scene:
     scene = pliant.Scene(name="points")
-    cloud, skin = points(), pliant.shapes.ball(RADIUS, cells=8).surface_mesh()
+    cloud = points()
     how = {"method": "shape_matching", "matching": {"clusters": 8}}
     scene.add(cloud, SOFT, name="bare", position=(-0.3, 0.5, 0.0), **how)
-    scene.add(cloud, SOFT, name="dressed", position=(0.3, 0.5, 0.0), skin=skin, **how)
+    scene.add(cloud, SOFT, name="dressed", position=(0.3, 0.5, 0.0), skin=SKIN, **how)
     scene.add_plane()
     return scene
 
@@ -34,8 +35,8 @@ def heights(sim: pliant.Simulation) -> np.ndarray:
 
 
 def check(sim: pliant.Simulation) -> None:
-    count = len(points().vertices)
-    assert sim.surface_positions("bare").shape == (12 * count, 3), "each point is seen as an icosahedron"
+    assert len(sim.surface_positions("bare")) == 12 * len(points().vertices), "each point is seen as an icosahedron"
+    assert len(sim.surface_positions("dressed")) == len(SKIN.vertices), "or a skin is seen"
     mass = sim.model.particles.mass[sim.body("bare").particle_of].sum()
     assert abs(mass / (SOFT.density * points().volume) - 1.0) < 1e-6, "points share the mass of the volume given"
     start, tall = heights(sim), []

@@ -472,11 +472,10 @@ class Scene:
 
     def _note_coarse_step(self, sim: Simulation, wanted: float) -> None:
         """Tell where a step is too long for a stiffness: the body is as stiff as the step allows, and no stiffer."""
-        if sim.dt > 2.0 * wanted * (1.0 + 1e-9):
-            count = math.ceil(sim.frame_dt / (2.0 * wanted))
+        if any(solver.is_held(sim.dt) for solver in sim.solvers):
             sim.notes.append(
                 f"A step of {sim.dt:.3g} s is too long for the stiffest body, which is stable but softer than its "
-                f"material; from {count} substeps on it is as stiff as that."
+                f"material; with {math.ceil(sim.frame_dt / wanted)} substeps it is as stiff as that."
             )
 
     def _warn_about_start(self, sim: Simulation) -> None:

@@ -84,6 +84,12 @@ class Drifting:
     def wanted_step(self):
         return math.inf
 
+    def is_held(self, dt):
+        return False
+
+    def reset_shape(self, body):
+        return False
+
     def energy(self, x):
         return 0.0
 

@@ -19,6 +19,8 @@ from pliant.mesh.rings import Neighbours, neighbours
 REGION_SLOTS = 1 << 24
 """Grid places that are searched at once, to bound the scratch memory."""
 WIDEST_REGION = 40
+FEWEST_IN_CELL = 8
+"""Vertices that a cell of staggered grids should hold, so that the cells of the next grid reach across its sides."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -223,24 +225,44 @@ def grid_clusters(vertices: np.ndarray, count: int, *, grids: int = 2) -> Cluste
 
     Args:
         vertices: (n, 3) [m].
-        count: about how many clusters; the cells' size follows from it.
+        count: about how many clusters; the cells' size follows from it. There are fewer where smaller cells would hold
+            too few vertices to hang together.
         grids: number of grids.
     """
     points = _points(vertices, "grid_clusters(vertices)")
     count = arrays.whole(count, "grid_clusters(count)")
     grids = arrays.whole(grids, "grid_clusters(grids)")
     low, sides = points.min(axis=0), np.ptp(points, axis=0)
-    cells = _cells_along(points - low, sides, max(1, round(count / grids)))
+    wanted = max(1, round(count / grids))
+    if grids > 1:
+        wanted = max(1, min(wanted, len(points) // FEWEST_IN_CELL))
+    cells = _cells_along(points - low, sides, wanted)
+    clusters = _in_grids(points - low, sides, cells, grids)
+    if grids == 1 or clusters.parts() == 1:
+        return clusters
+    # too few vertices in a cell: the next grid does not reach across its sides, and the body would fall apart
+    coarser, found = cells, clusters
+    while found.parts() > 1 and 8 * found.count >= clusters.count and coarser.max() > 1.0:
+        coarser = np.maximum(1.0, np.floor(0.8 * coarser))
+        found = _in_grids(points - low, sides, coarser, grids)
+    if found.parts() > 1 or 8 * found.count < clusters.count:
+        return clusters
+    note = f"{found.count} clusters were made of the {count} asked for: smaller ones would not hang together"
+    return dataclasses.replace(found, notes=(note,))
+
+
+def _in_grids(places: np.ndarray, sides: np.ndarray, cells: np.ndarray, grids: int) -> Clusters:
+    """Clusters in the cells of grids, for places (n, 3) in a box with the given sides [m] and cells along them."""
     clusters, members, first = [], [], 0
     for grid in range(grids):
         # an axis along which there is one cell is not cut; the others by grids shifted by a part of a cell
         shift = np.where(cells > 1, grid / grids, 0.0)
-        place = (points - low) * np.divide(cells, sides, out=np.zeros(3), where=sides > 0.0)
+        place = places * np.divide(cells, sides, out=np.zeros(3), where=sides > 0.0)
         cell = np.minimum(np.floor(place + shift), cells - 1 + (shift > 0.0)).astype(np.int64)
         shape = cell.max(axis=0) + 1
         _, owner = np.unique((cell[:, 0] * shape[1] + cell[:, 1]) * shape[2] + cell[:, 2], return_inverse=True)
         clusters.append(owner.reshape(-1) + first)
-        members.append(np.arange(len(points)))
+        members.append(np.arange(len(places)))
         first += int(owner.max()) + 1
     return from_pairs(np.concatenate(clusters), np.concatenate(members))
 

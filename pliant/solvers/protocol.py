@@ -120,6 +120,10 @@ class Solver(Protocol):
         """Give a body that has yielded its original rest shape back; False if the method knows no other."""
         ...
 
+    def is_held(self, dt: float) -> bool:
+        """Whether a step of dt [s] is too long for a stiffness, so that a body is softer than was asked for."""
+        ...
+
     def wanted_step(self) -> float:
         """Longest time step that resolves what was asked for [s]; infinity if the method has no opinion."""
         ...

@@ -82,6 +82,9 @@ class MassSpring:
     def wanted_step(self) -> float:
         return math.inf
 
+    def is_held(self, dt: float) -> bool:
+        return False
+
     def reset_shape(self, body: str) -> bool:
         return False
 

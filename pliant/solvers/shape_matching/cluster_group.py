@@ -59,7 +59,6 @@ class ClusterGroup(MatchGroup):
         self.of_rest = self.floats(np.concatenate([r.rest[r.of_member] for r in unique]), wp.vec3)
         self.first_start = [int(of_start[k]) for k in self.which]
         self.member_starts = [int(member_start[k]) for k in self.which]
-        self.member_starts = [int(member_start[k]) for k in self.which]
         self._cut_chunks(self.which, member_start)
 
     def _cut_chunks(self, which: list[int], member_start: np.ndarray) -> None:

@@ -10,10 +10,6 @@ import warp as wp
 from pliant.materials import Material
 from pliant.solvers.shape_matching.settings import Matching
 
-# (frequency * step / 2)^2 beyond which a pull is held: there a step with full damping reaches the goal at once.
-STIFFEST = 1.0
-
-
 @wp.struct
 class BodyMatch:
     """A body's constants for one length of step.
@@ -53,19 +49,30 @@ class Stiffness:
     alpha: float | None = None
 
     def per_step(self, dt: float) -> tuple[float, float]:
-        """kappa = (frequency * dt / 2)^2 and gamma = damping_rate * dt / 2 of a step [s].
+        """What a step of dt [s] does: a = (frequency dt / 2)^2, and b = (1 - exp(-damping_rate dt)) / 2.
 
-        A published alpha is taken for an implicit Euler step: (frequency * dt)^2 = alpha / (1 - alpha), and the
-        damping is that of the same step, which leaves 1 - alpha of a swing. alpha = 1 reaches the goal at once.
+        A swing about a goal that stays is multiplied by the eigenvalues of a matrix of trace 2 - 4a - 2b and
+        determinant 1 - 2b, one about goals that follow it has less of either: a step is stable for a + b <= 1. a is
+        held at (1 - b) / 2, halfway to that; then b is raised, up to 1/2 for a step that is far too long, since what
+        a step does not resolve should not ring either. A published alpha is taken for what it does in the sources, an
+        implicit Euler step towards the goal, trace 2 (1 - alpha) and determinant 1 - alpha: a = alpha / 4, b =
+        alpha / 2.
         """
-        if self.alpha is None:
-            kappa = min((0.5 * self.frequency * dt) ** 2, STIFFEST)
-            return kappa, 0.5 * (self.damping_rate or 0.0) * dt
-        kappa = STIFFEST if self.alpha >= 1.0 else min(0.25 * self.alpha / (1.0 - self.alpha), STIFFEST)
-        gamma = (1.0 + kappa) * self.alpha / (2.0 - self.alpha)
-        if self.damping_rate is not None:
-            gamma = 0.5 * self.damping_rate * dt
-        return kappa, gamma
+        rate = self.damping_rate
+        b = 0.0 if rate is None else -0.5 * math.expm1(-rate * dt)
+        if self.alpha is not None:
+            return 0.25 * self.alpha, 0.5 * self.alpha if rate is None else b
+        a = (0.5 * self.frequency * dt) ** 2
+        most = 0.5 * (1.0 - b)
+        if a <= most:
+            return a, b
+        b = max(b, 0.5 * (1.0 - most / a))
+        return 0.5 * (1.0 - b), b
+
+    def is_held(self, dt: float) -> bool:
+        """Whether a step of dt [s] is too long for the frequency, so that the body is softer than was asked for."""
+        a, _ = self.per_step(dt)
+        return self.alpha is None and a < (0.5 * self.frequency * dt) ** 2 * (1.0 - 1e-6)
 
 
 def body_stiffness(matching: Matching, material: Material, volume: float, moment: float) -> Stiffness:
@@ -86,18 +93,12 @@ def body_stiffness(matching: Matching, material: Material, volume: float, moment
 
 
 def step_constants(matching: Matching, material: Material, stiffness: Stiffness, dt: float) -> BodyMatch:
-    """A body's constants for steps of dt [s]: an implicit midpoint step, solved for the velocity.
-
-    Of a swing about the goal the pull is kappa; of a deformation that the goal follows by beta it is kappa (1 - beta).
-    Both are taken implicitly, which makes the goal that is aimed at a little stiffer than beta says.
-    """
-    kappa, gamma = stiffness.per_step(dt)
-    whole = 1.0 + gamma + kappa
-    beta = 0.0 if matching.mode == "rigid" else matching.beta
+    """A body's constants for steps of dt [s]."""
+    a, b = stiffness.per_step(dt)
     body = BodyMatch()
-    body.pull = 4.0 * kappa / (dt * whole)
-    body.damp = 2.0 * gamma / whole
-    body.beta = 1.0 - (1.0 - beta) * whole / (1.0 + gamma + kappa * (1.0 - beta))
+    body.pull = 4.0 * a / dt
+    body.damp = 2.0 * b
+    body.beta = 0.0 if matching.mode == "rigid" else matching.beta
     body.keep_volume = int(matching.keep_volume)
     body.plastic = int(material.yield_strain is not None and matching.mode != "rigid")
     body.yield_strain = material.yield_strain or 0.0

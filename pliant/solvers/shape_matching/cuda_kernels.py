@@ -87,8 +87,8 @@ def warp_sums_kernel(order: int) -> Any:
             other_speed = middle_velocity(v[j], external(f_ext, j, step), inv_mass[j], step)
             place = (x[i] - origin) + (0.5 * step.dt) * speed
             other_place = (x[j] - origin) + (0.5 * step.dt) * other_speed
-            total = add_member(total, rest, place, speed)
-            total = add_member(total, other_rest, other_place, other_speed)
+            total = add_member(total, rest, place, v[i])
+            total = add_member(total, other_rest, other_place, v[j])
         store_sums(total, lane, c, sums_out)
 
     return sum_members

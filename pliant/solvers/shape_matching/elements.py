@@ -75,7 +75,7 @@ def make_clusters(mesh: TetMesh | SurfaceMesh | VoxelLattice | PointCloud, match
             raise InputError(
                 f"a {type(mesh).__name__} has no lattice regions",
                 "matching.clusters_by",
-                "Give a VoxelLattice (solid = \"voxels\"), or 'kmeans', 'boxes' or 'grids'",
+                "Give a VoxelLattice (solid = \"lattice\"), or 'kmeans', 'boxes' or 'grids'",
             )
         return None if matching.sums_along_axes else axis_regions(mesh, matching.region_width)
     if matching.clusters == 1:

@@ -1,9 +1,9 @@
 """Device code of shape matching: sums over clusters, the fit of each cluster, and the step of each particle.
 
-A step is an implicit midpoint step. At the middle of the step, x' = x + dt/2 (v + dt/2 a), each cluster is fitted to
-its members; the pull towards the mean of their goals and the drag on what is not rigid motion change the velocity by
-J, and the position moves by dt (v + dt/2 a + J/2). The pull and the drag of a cluster have no force and no torque
-about x', and the middle of the step lies off x' by a multiple of J: so linear and angular momentum are kept to
+A step is one of Verlet's in its position form: half a step of drift, the kick, half a step of drift. At the middle of
+the step, x' = x + dt/2 (v + dt/2 a), each cluster is fitted to its members; the pull towards the mean of their goals
+and the drag on what is not rigid motion change the velocity by J, and the position moves by dt (v + dt/2 a + J/2). The
+pull and the drag of a cluster have no force and no torque about x': so linear and angular momentum are kept to
 rounding, whatever the step.
 """
 
@@ -28,7 +28,7 @@ class MatchKernels:
 
     Attributes:
         sums: length of a row of sums over a cluster, a multiple of four: mean of x' about the anchor (3), its products
-            with the functions (3 order), means of v' (3), of x' x v' (3), and of the products of x' with itself (6).
+            with the functions (3 order), means of v (3), of x' x v (3), and of the products of x' with itself (6).
         maps: numbers that a fit leaves for the members: map (3 order), offset (3), centre (3), velocity (3), spin (3),
             and what fills the row up to a multiple of four.
     """
@@ -101,7 +101,7 @@ def match_kernels(order: int) -> MatchKernels:
                 arm = middle - wp.vec3(row[3 * order + 3], row[3 * order + 4], row[3 * order + 5])
                 omega = wp.vec3(row[3 * order + 9], row[3 * order + 10], row[3 * order + 11])
                 velocity = wp.vec3(row[3 * order + 6], row[3 * order + 7], row[3 * order + 8])
-                slip += speed - velocity - wp.cross(omega, arm)
+                slip += old - velocity - wp.cross(omega, arm)
             share = 1.0 / float(wp.max(last - first, 1))
             met = moved(before, old, force, w, share * away, share * slip, body, planes, step)
             x_out[i] = met.x

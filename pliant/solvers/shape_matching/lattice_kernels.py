@@ -130,8 +130,8 @@ def weigh_particles(
     at = rest[row_rest[c]]
     origin = anchor[bodies[row_body[c]].first_cluster]
     speed = middle_velocity(v[i], external(f_ext, i, step), inv_mass[i], step)
-    u = exact(speed)
-    y = exact(x[i]) - exact(origin) + wp.float64(0.5 * step.dt) * u
+    u = exact(v[i])
+    y = exact(x[i]) - exact(origin) + wp.float64(0.5 * step.dt) * exact(speed)
     wy = at[3] * y
     moment = wp.cross(wy, u)
     total = row_type()
@@ -258,7 +258,7 @@ def move_particles(
         for j in range(3):
             for k in range(3):
                 away[j] += mean[3 * j + k] * at[k]
-        slip = u - wp.vec3d(mean[12], mean[13], mean[14]) - wp.cross(wp.vec3d(mean[15], mean[16], mean[17]), y)
+        slip = exact(old) - wp.vec3d(mean[12], mean[13], mean[14]) - wp.cross(wp.vec3d(mean[15], mean[16], mean[17]), y)
         met = moved(before, old, force, w, rounded(away), rounded(slip), body, planes, step)
         x_out[i] = met.x
         v_out[i] = met.v

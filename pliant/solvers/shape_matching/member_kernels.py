@@ -96,7 +96,7 @@ def sum_members_kernel(order: int) -> Any:
         for k in range(chunk[0], chunk[0] + chunk[1]):
             i = chunk[2] + member[k]
             speed = middle_velocity(v[i], external(f_ext, i, step), inv_mass[i], step)
-            total = add_member(total, member_rest[k], (x[i] - origin) + (0.5 * step.dt) * speed, speed)
+            total = add_member(total, member_rest[k], (x[i] - origin) + (0.5 * step.dt) * speed, v[i])
         for k in range(sums):
             sums_out[c, k] = total[k]
 

@@ -170,6 +170,9 @@ class ShapeMatching:
     def stable_step(self, state: State) -> float:
         return math.inf
 
+    def is_held(self, dt: float) -> bool:
+        return any(stiffness.is_held(dt) for stiffness in self.stiffness)
+
     def wanted_step(self) -> float:
         highest = max((s.frequency for s in self.stiffness if s.alpha is None), default=0.0)
         return RESOLVED / highest if highest > 0.0 else math.inf

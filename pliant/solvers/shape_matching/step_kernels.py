@@ -85,7 +85,7 @@ def moved(
 
     Args:
         away: from where it is at the middle of the step to the mean of its goals [m].
-        slip: its velocity then, less that of its clusters' rigid motion [m/s].
+        slip: its velocity, less that of its clusters' rigid motion [m/s].
     """
     speed = middle_velocity(v, f_ext, inv_mass, step)
     gain = body.pull * away - body.damp * slip - (body.drag * step.dt) * speed
