@@ -8,7 +8,7 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,9 @@ from pliant.solvers import solver_class
 from pliant.solvers.protocol import BodySpec, World
 from pliant.solvers.shape_matching.settings import Matching, as_matching
 from pliant.vectors import FARTHEST, FASTEST, as_bounded, as_positive, as_vector
+
+if TYPE_CHECKING:
+    from pliant.mesh.prepared import PreparedBody
 
 MOST_SUBSTEPS = 100_000
 # Substeps beyond which the user is told what would need fewer.
@@ -88,6 +91,7 @@ class Scene:
         self.bodies: list[BodyEntry] = []
         self.colliders: list[Collider] = []
         self.solver_settings: dict[str, dict[str, Any]] = {}
+        self._prepared: dict[Any, PreparedBody] = {}
 
     def add_body(
         self,
@@ -258,14 +262,17 @@ class Scene:
                 )
             carried = None if cover is None else (as_cover(load_mesh(cover)), None)
             return self.add_body(source, material, skin=carried, **options)
-        body = prepare(
-            source,
-            PrepareSettings(**settings, skin=skin if isinstance(skin, bool) else False),
-            skin=cover,
-            use_cache=cache,
-            progress=progress,
-        )
-        solid = dataclasses.replace(body.solid, notes=body.notes)
+        asked = PrepareSettings(**settings, skin=skin if isinstance(skin, bool) else False)
+        # a file that is added again is the same mesh, so that bodies can share their rest data
+        named = cache and all(part is None or isinstance(part, (str, os.PathLike)) for part in (source, cover))
+        key = (str(source), asked, cover and str(cover))
+        body = self._prepared.get(key) if named else None
+        if body is None:
+            body = prepare(source, asked, skin=cover, use_cache=cache, progress=progress)
+            body = dataclasses.replace(body, solid=dataclasses.replace(body.solid, notes=body.notes))
+            if named:
+                self._prepared[key] = body
+        solid = body.solid
         if body.uneven and options.get("raw") is None:
             options.setdefault("mass_shift", MASS_SHIFT)
         if options.get("raw") is None:

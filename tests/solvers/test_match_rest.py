@@ -1,5 +1,7 @@
 """Clusters at rest: what a fit reproduces, what degenerate clusters leave, and how clusters are made."""
 
+import itertools
+
 import numpy as np
 import pytest
 from bodies import rotation
@@ -303,7 +305,7 @@ def test_rings_grow_clusters_by_their_neighbours():
     made = [kmeans_clusters(x, edges, 5, rings=rings) for rings in range(4)]
     # without growing each vertex is in one cluster
     assert (np.bincount(made[0].members) == 1).all() and made[0].parts() == 5
-    for before, after in zip(made[:-1], made[1:], strict=True):
+    for before, after in itertools.pairwise(made):
         assert before.count == after.count == 5
         for k in range(5):
             inner = set(before.of(k).tolist())

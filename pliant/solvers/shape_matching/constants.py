@@ -10,6 +10,7 @@ import warp as wp
 from pliant.materials import Material
 from pliant.solvers.shape_matching.settings import Matching
 
+
 @wp.struct
 class BodyMatch:
     """A body's constants for one length of step.
