@@ -265,13 +265,13 @@ class Scene:
         asked = PrepareSettings(**settings, skin=skin if isinstance(skin, bool) else False)
         # a file that is added again is the same mesh, so that bodies can share their rest data
         named = cache and all(part is None or isinstance(part, (str, os.PathLike)) for part in (source, cover))
-        key = (str(source), asked, cover and str(cover))
-        body = self._prepared.get(key) if named else None
+        same = (str(source), asked, str(cover))
+        body = self._prepared.get(same) if named else None
         if body is None:
             body = prepare(source, asked, skin=cover, use_cache=cache, progress=progress)
             body = dataclasses.replace(body, solid=dataclasses.replace(body.solid, notes=body.notes))
             if named:
-                self._prepared[key] = body
+                self._prepared[same] = body
         solid = body.solid
         if body.uneven and options.get("raw") is None:
             options.setdefault("mass_shift", MASS_SHIFT)

@@ -65,8 +65,8 @@ class BodySkins:
                 raise InputError(
                     f"the method '{body.method}' makes no clusters that the skin could follow",
                     f"body '{body.name}'.skin",
-                    "Give the skin's embedding, embed(skin.vertices, mesh), or use method='shape_matching' with clusters "
-                    "in a table (no lattice regions, or fast=False)",
+                    "Give the skin's embedding, embed(skin.vertices, mesh), or use method='shape_matching' with "
+                    "clusters in a table (no lattice regions, or fast=False)",
                 )
             assert body.skin is not None
             self._first_cluster[body.name] = int(groups[k, 1])

@@ -169,6 +169,9 @@ def test_halving_the_step_converges(variant, device):
     counts = [10, 20, 40, 320] if variant.integrator != "implicit" else [10, 20, 40, 160]
     if variant.integrator == "euler":
         counts = [40, 80, 160, 1280]
+    if variant.method == "shape_matching":
+        # it is at float32's rounding soon
+        counts = [2, 4, 8, 64]
     for count in counts:
         scene = make_scene(mesh, SOFT, gravity=(0, -9.81, 0), frame_dt=0.06, substeps=count, **variant.keywords)
         scene.pin("body", lambda x: x[:, 0] < -0.29)

@@ -282,8 +282,8 @@ def test_frequency_means_frequency(mode, beta, device):
     assert angular_frequency(seen, dt) == pytest.approx(followed if mode == "quadratic" else frequency, rel=2e-3)
 
 
-def test_a_long_step_slows_a_swing_by_little(device):
-    """The midpoint rule at five steps per radian of the swing: 0.5 % too slow, and it does not fade."""
+def test_a_long_step_changes_a_swing_by_little(device):
+    """Four steps for a radian of the swing: its frequency is a little off, and it does not fade."""
     seen = swing(CUBE, SHEAR, {"mode": "linear", "beta": 0.5, "frequency": 20.0}, device, 600, 1 / 60)
     assert angular_frequency(seen, 1 / 60) == pytest.approx(20 * np.sqrt(0.5), rel=6e-3)
     assert np.abs(seen[-60:]).max() == pytest.approx(1, abs=0.02)
@@ -338,34 +338,32 @@ def test_the_step_does_not_matter(matching, device):
     runs = [hanging(matching, count, device) for count in (2, 4, 8, 16)]
     assert np.ptp(runs[-1][:, :, 1], axis=0).max() > 0.3
     apart = [np.abs(a - b).max() for a, b in itertools.pairwise(runs)]
-    assert apart[0] < 0.01
-    # between first order and second: goals are of second order, pins make a corner
-    assert apart[0] > 2.5 * apart[1] > 6.0 * apart[2]
+    assert apart[0] < 2e-3
+    # between first order and second: pulls are of second order, damping is of first
+    assert apart[0] > 2.0 * apart[1] > 4.0 * apart[2]
 
 
-def test_the_order_of_a_free_swing(device):
-    """One free cluster: the error falls by four when the step is halved."""
+@pytest.mark.parametrize("mode", MODES)
+def test_the_order_of_a_free_swing(mode, device):
+    """One free cluster: the error falls by four when the step is halved; what damping adds falls by two."""
     rest = CUBE * [1.2, 0.8, 0.5]
     start = rest @ (np.eye(3) + [[0.2, 0.1, 0.0], [0.0, -0.1, 0.1], [0.1, 0.0, 0.0]]) + 0.1 * rest[:, [1, 2, 0]] ** 2
     velocity = np.cross([1.0, 2.0, -1.0], start)
-    for mode in MODES:
+    for rate in (0.0, 1.0):
         ends = []
-        for steps in (30, 60, 120, 480):
-            matching = {
-                "mode": mode,
-                "beta": 0.6,
-                "frequency": 15.0,
-                "damping_rate": 1.0,
-                "keep_volume": mode != "rigid",
-            }
+        for steps in (30, 60, 120, 960):
+            matching = {"mode": mode, "beta": 0.6, "frequency": 15.0, "damping_rate": rate}
             sim = one_body(cloud(rest), matching, device, frame_dt=0.5, substeps=steps)
             sim.set_state("body", start, velocity)
             sim.frame()
             ends.append(sim.positions().astype(np.float64))
         errors = [np.abs(end - ends[-1]).max() for end in ends[:-1]]
-        assert errors[0] / errors[1] == pytest.approx(4, rel=0.2)
-        assert errors[1] / errors[2] == pytest.approx(4, rel=0.2)
-        assert errors[0] < 0.05
+        assert errors[0] < 0.01
+        for coarse, fine in itertools.pairwise(errors):
+            if rate == 0.0:
+                assert coarse / fine == pytest.approx(4, rel=0.2)
+            else:
+                assert coarse / fine > 1.8
 
 
 def test_published_alpha_changes_with_the_step(device):
@@ -376,7 +374,11 @@ def test_published_alpha_changes_with_the_step(device):
 
 
 def test_finer_clusters_are_as_stiff(device):
-    """A bar of one material stretches by about as much under a load, whatever its clusters."""
+    """A bar of one material stretches by about as much under its weight as it should, whatever its clusters.
+
+    In boxes one after the other the strain gathers where they overlap, so more of them are softer: by two, not by the
+    sixteen that a frequency given for every cluster would make of it.
+    """
     stretch = {}
     for name, made in {"two": {"clusters": 2}, "four": {"clusters": 4}, "eight": {"clusters": 8}}.items():
         scene = make_scene(
@@ -389,8 +391,9 @@ def test_finer_clusters_are_as_stiff(device):
         right = sim.positions()[:, 0] > 0.49
         sim.frame(240)
         stretch[name] = sim.positions()[right, 0].mean() - 0.5
-    assert min(stretch.values()) > 0.01
-    assert max(stretch.values()) / min(stretch.values()) < 2.0
+    expected = 1000 * 9.81 / (2 * 5e4)
+    assert min(stretch.values()) > expected / 2
+    assert max(stretch.values()) < 2.5 * expected
 
 
 # ---- energy -----------------------------------------------------------------------------------------------------
@@ -421,11 +424,13 @@ FREE = [
 @pytest.mark.parametrize("frequency", [20.0, 100.0])
 @pytest.mark.parametrize("matching", FREE, ids=str)
 def test_undamped_energy_stays(matching, frequency, device):
-    """A thousand steps, of which a radian of the fastest swing takes but 1.2: the energy is kept to half a percent."""
+    """A thousand steps, up to 0.8 rad of the fastest swing each: energy wavers as Verlet's does, and does not drift."""
     how = {**matching, "frequency": frequency, "keep_volume": False}
     free, share = energies({**how, "damping_rate": 0.0}, device)
     assert share > 0.05
-    assert free.max() < 1.005 and free.min() > 0.98
+    waver = 0.4 * (frequency / 120) ** 2
+    assert free.max() < 1.0 + waver and free.min() > 1.0 - waver
+    assert free[-25:].mean() == pytest.approx(free[1:26].mean(), abs=0.01 + 0.1 * waver)
     damped, _ = energies({**how, "damping_rate": 2.0}, device)
     assert damped[-1] < 0.95
     assert np.diff(damped).max() < 5e-4
@@ -773,7 +778,7 @@ def test_lattice_regions_need_a_lattice():
     scene.add_body(BOX, method="shape_matching", matching={"clusters_by": "lattice"})
     with pytest.raises(InputError, match="TetMesh has no lattice regions") as error:
         scene.build("cpu")
-    assert "voxels" in error.value.remedy
+    assert "VoxelLattice" in error.value.remedy
 
 
 @pytest.mark.parametrize("settings", [{"contact": "glue"}, {"penalty_rate": 0.0}, {"rest_speed": -1.0}], ids=str)
