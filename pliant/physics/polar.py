@@ -36,6 +36,21 @@ def turn_by(w: wp.vec3) -> wp.quat:
 
 
 @wp.func
+def softest(h: wp.mat33) -> wp.vec3:
+    """About the direction in which a symmetric matrix of norm at most 2 is least: a column of a power of 2.1 - h."""
+    m = 2.1 * wp.identity(n=3, dtype=float) - h
+    for _ in range(12):
+        m = m * m
+        m = m / wp.trace(m)
+    best = wp.vec3(m[0, 0], m[1, 0], m[2, 0])
+    if m[1, 1] > m[0, 0] and m[1, 1] >= m[2, 2]:
+        best = wp.vec3(m[0, 1], m[1, 1], m[2, 1])
+    elif m[2, 2] > m[0, 0]:
+        best = wp.vec3(m[0, 2], m[1, 2], m[2, 2])
+    return best
+
+
+@wp.func
 def nearest_rotation(moment: wp.mat33, last: wp.quat) -> wp.quat:
     """The rotation R with the largest tr(R^T A), starting from the last one.
 
@@ -64,6 +79,7 @@ def nearest_rotation(moment: wp.mat33, last: wp.quat) -> wp.quat:
         w = wp.vec3(found[0], found[1], found[2])
         # float32 leaves about this much of a slope at the top
         there = found[3] != 0.0 and wp.length(g) < 4.0e-7
+        far = float(1.0)
         if found[3] == 0.0:
             # the least shift that will do climbs fastest; 2 is always enough for a matrix of norm 1
             shifted = solve_spd(h + 4.0e-4 * one, g, 1.0e-5)
@@ -75,11 +91,17 @@ def nearest_rotation(moment: wp.mat33, last: wp.quat) -> wp.quat:
             if shifted[3] == 0.0:
                 shifted = solve_spd(h + 2.1 * one, g, 0.0)
             w = wp.vec3(shifted[0], shifted[1], shifted[2])
-            if saddle and wp.length(w) < 0.02:
-                w = wp.vec3(0.36, 0.48, 0.8)
+            if saddle:
+                if wp.length(w) < 0.02:
+                    w = softest(h)
+                # about an axis n the trace is f + g.n sin - n.Hn (1 - cos): go to its very top, so that nothing circles
+                n = wp.normalize(w)
+                angle = wp.atan2(wp.dot(g, n), wp.dot(n, h * n))
+                w = 2.0 * wp.tan(0.5 * wp.clamp(angle, -3.1, 3.1)) * n
+                far = float(200.0)
         length = wp.length(w)
-        if length > 1.0:
-            w = w / length
+        if length > far:
+            w = (far / length) * w
         if there:
             k = MOST_TURNS
         else:

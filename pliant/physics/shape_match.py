@@ -16,7 +16,6 @@ vec6 = wp.types.vector(length=6, dtype=float)
 
 # Volume over that at rest, below which a fit fades out: a cluster pressed flat or turned inside out has a rigid goal.
 LEAST_VOLUME = wp.constant(0.2)
-LARGEST_SWELLING = wp.constant(2.0)
 
 
 @wp.func
@@ -26,11 +25,32 @@ def products(q: wp.vec3) -> vec6:
 
 
 @wp.func
-def volume_scale(volume: float, keep_volume: int) -> float:
-    """The factor that gives a linear map of the given determinant the volume at rest, within limits."""
-    if keep_volume == 0:
-        return 1.0
-    return wp.min(LARGEST_SWELLING, wp.pow(wp.max(volume, 1.0e-6), -1.0 / 3.0))
+def cofactors(m: wp.mat33) -> wp.mat33:
+    """The derivative of the determinant by the entries."""
+    a = wp.vec3(m[0, 0], m[1, 0], m[2, 0])
+    b = wp.vec3(m[0, 1], m[1, 1], m[2, 1])
+    c = wp.vec3(m[0, 2], m[1, 2], m[2, 2])
+    return wp.matrix_from_cols(wp.cross(b, c), wp.cross(c, a), wp.cross(a, b))
+
+
+@wp.func
+def volume_push(m: wp.mat33, volume: float, inverse: wp.mat33) -> wp.mat33:
+    """What brings a linear map m of the given determinant J back to the volume at rest, less the inverse moments.
+
+    Minus the gradient of the energy 9/2 (J^(1/3) - 1)^2 / tr(inverse), per mass: so it makes no energy, and no torque
+    since m cof(m)^T = J. Times the inverse moments it takes all of a swelling that is alike in all directions. A push
+    that is larger than the cluster is cut.
+    """
+    total = wp.trace(inverse)
+    push = wp.mat33(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    if total > 0.0 and volume > 1.0e-3:
+        side = wp.pow(volume, 1.0 / 3.0)
+        push = (-3.0 * (side - 1.0) / (side * side * total)) * cofactors(m)
+        step = push * inverse
+        length = wp.sqrt(wp.ddot(step, step))
+        if length > 1.0:
+            push = push / length
+    return push
 
 
 @wp.func
@@ -78,5 +98,5 @@ __all__ = [
     "spectral_norm",
     "spin",
     "vec6",
-    "volume_scale",
+    "volume_push",
 ]

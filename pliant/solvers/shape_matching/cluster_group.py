@@ -149,5 +149,5 @@ class ClusterGroup(MatchGroup):
         super().place(k, constants)
         constants.first_start = self.first_start[k]
 
-    def energy(self, k: int, x: np.ndarray, beta: float) -> float:
-        return body_energy(x, self.rests[k], self.plastic_of(k), beta)
+    def energy(self, k: int, x: np.ndarray, beta: float, keep_volume: bool) -> float:
+        return body_energy(x, self.rests[k], self.plastic_of(k), beta, keep_volume)

@@ -15,11 +15,13 @@ def best_rotations(moments: np.ndarray) -> np.ndarray:
     return u @ vt
 
 
-def body_energy(x: np.ndarray, rest: RestClusters, plastic: np.ndarray, beta: float) -> float:
+def body_energy(
+    x: np.ndarray, rest: RestClusters, plastic: np.ndarray, beta: float, keep_volume: bool = False
+) -> float:
     """Elastic energy over the square of the frequency [kg m^2] of particles at x [m] (n, 3).
 
     Half of sum m (|p - A f|^2 + (1 - beta) |(A - R P) f|^2) over all clusters: what is left of the fit A, and by how
-    much the fit differs from the turned rest shape R P. (That goals keep their volume is left out.)
+    much the fit differs from the turned rest shape R P; and `volume_energy` where goals keep their volume.
     """
     order = rest.means.shape[1]
     owner = np.repeat(np.arange(rest.count), np.diff(rest.starts))
@@ -35,5 +37,23 @@ def body_energy(x: np.ndarray, rest: RestClusters, plastic: np.ndarray, beta: fl
     left = p - np.einsum("kij,kj->ki", fit[owner], f)
     strain = np.einsum("kij,kj->ki", (fit - rigid)[owner], f)
     each = (left**2).sum(axis=1) + (1.0 - beta) * (strain**2).sum(axis=1)
-    scale = (rest.mass * rest.radius**2)[owner]
-    return 0.5 * float((rest.weight * scale * each).sum())
+    mass = rest.mass * rest.radius**2
+    total = 0.5 * float((rest.weight * mass[owner] * each).sum())
+    if keep_volume:
+        total += beta * float((mass * volume_energy(fit[:, :, :3], rest.inverse[:, :3, :3], rest.missing)).sum())
+    return total
+
+
+def volume_energy(linear: np.ndarray, inverse: np.ndarray, missing: np.ndarray) -> np.ndarray:
+    """Energy of the change of volume of each cluster (c,), per mass and squared radius.
+
+    9/2 (J^(1/3) - 1)^2 / tr(inverse), as `volume_push` takes the gradient of; what lies in a plane has no volume.
+
+    Args:
+        linear: linear parts of the fits (c, 3, 3), with the determinants J.
+        inverse, missing: those of the linear functions (c, 3, 3).
+    """
+    side = np.cbrt(np.linalg.det(linear))
+    trace = np.trace(inverse, axis1=1, axis2=2)
+    solid = np.trace(missing, axis1=1, axis2=2) < 0.5
+    return np.divide(4.5 * (side - 1.0) ** 2, trace, out=np.zeros_like(trace), where=solid)

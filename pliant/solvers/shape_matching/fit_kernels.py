@@ -6,7 +6,7 @@ from typing import Any
 import warp as wp
 
 from pliant.physics.polar import nearest_rotation, spectral_norm
-from pliant.physics.shape_match import basis_types, fit_weight, linear_strain, spin, volume_scale
+from pliant.physics.shape_match import basis_types, fit_weight, linear_strain, spin, volume_push
 from pliant.solvers.shape_matching.constants import BodyMatch
 from pliant.solvers.shape_matching.member_kernels import member_code
 from pliant.solvers.shape_matching.step_kernels import load_four, store_four
@@ -25,6 +25,7 @@ def fit_kernel(order: int) -> Any:
     summed_type = wp.types.vector(length=4 * sum_fours, dtype=float)
     line_fours = -(-order // 4)
     line_type = wp.types.vector(length=4 * line_fours, dtype=float)
+    lines_type = wp.types.matrix(shape=(3, 4 * line_fours), dtype=float)
     at_v = 3 + 3 * order
     at_moment = at_v + 3
     at_spread = at_v + 6
@@ -93,7 +94,7 @@ def fit_kernel(order: int) -> Any:
         turn = nearest_rotation(moment, rotation_inout[c])
         r = wp.quat_to_matrix(turn)
 
-        # goal = beta * (best fit, scaled to the volume at rest) + (1 - beta) * (turned rest shape)
+        # goal = beta * (best fit, pushed to the volume at rest) + (1 - beta) * (turned rest shape)
         rigid = mat_n()
         for i in range(3):
             for k in range(order):
@@ -118,10 +119,22 @@ def fit_kernel(order: int) -> Any:
             linear = (1.0 / size) * linear_part(best)
             volume = wp.determinant(linear)
             weight = body.beta * fit_weight(volume)
-            scale = weight * volume_scale(volume, body.keep_volume)
             for i in range(3):
                 for k in range(order):
-                    goal[i, k] = scale * best[i, k] + (1.0 - weight) * rigid[i, k]
+                    goal[i, k] = weight * best[i, k] + (1.0 - weight) * rigid[i, k]
+            # what lies in a plane has no volume
+            if body.keep_volume != 0 and weight > 0.0 and wp.trace(missing[t]) < 0.5:
+                lines = lines_type()
+                for j in range(3):
+                    for n in range(line_fours):
+                        part = load_four(inverse, (order * t + j) * line_fours + n)
+                        for m in range(4):
+                            lines[j, 4 * n + m] = part[m]
+                push = (weight * size) * volume_push(linear, volume, linear_part(lines))
+                for i in range(3):
+                    for k in range(order):
+                        for j in range(3):
+                            goal[i, k] += push[i, j] * lines[j, k]
             if body.plastic != 0:
                 # Mueller et al. 2005, section 4.5, for the quadratic part too: the shape yields to the fit, turned back
                 wanted = mat_n()
@@ -138,21 +151,31 @@ def fit_kernel(order: int) -> Any:
                     shape = shape + body.creep * (wanted - shape)
                     for i in range(3):
                         shape[i, i] -= 1.0
-                    bend = float(0.0)
-                    for i in range(3):
-                        for k in range(3, order):
-                            bend += shape[i, k] * shape[i, k]
-                    permanent = wp.max(spectral_norm(linear_part(shape)), 2.0 * wp.sqrt(bend))
-                    if permanent > body.plastic_limit:
-                        shape = (body.plastic_limit / permanent) * shape
-                    for i in range(3):
-                        shape[i, i] += 1.0
-                    left = wp.determinant(linear_part(shape))
-                    if left > 0.05:
-                        held = wp.pow(left, -1.0 / 3.0)
+                    # as far as the limit allows, at the volume at rest: putting one right spoils the other by less
+                    # each time
+                    left = float(0.0)
+                    permanent = float(0.0)
+                    for _round in range(4):
+                        bend = float(0.0)
+                        for i in range(3):
+                            for k in range(3, order):
+                                bend += shape[i, k] * shape[i, k]
+                        permanent = wp.max(spectral_norm(linear_part(shape)), 2.0 * wp.sqrt(bend))
+                        if permanent > body.plastic_limit:
+                            shape = (0.999 * body.plastic_limit / permanent) * shape
+                        for i in range(3):
+                            shape[i, i] += 1.0
+                        left = wp.determinant(linear_part(shape))
+                        held = wp.pow(wp.max(left, 0.05), -1.0 / 3.0)
                         for i in range(3):
                             for k in range(3):
                                 shape[i, k] *= held
+                        for i in range(3):
+                            shape[i, i] -= 1.0
+                    permanent = spectral_norm(linear_part(shape))
+                    for i in range(3):
+                        shape[i, i] += 1.0
+                    if left > 0.05 and permanent <= body.plastic_limit:
                         for i in range(3):
                             for k in range(order):
                                 plastic_inout[c, order * i + k] = shape[i, k]

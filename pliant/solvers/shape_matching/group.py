@@ -106,7 +106,7 @@ class MatchGroup:
         """Move the particles by one step, from the state to the target."""
         raise NotImplementedError
 
-    def energy(self, k: int, x: np.ndarray, beta: float) -> float:
+    def energy(self, k: int, x: np.ndarray, beta: float, keep_volume: bool) -> float:
         """Elastic energy of a body over the square of its frequency [kg m^2], its particles at x [m] (n, 3)."""
         raise NotImplementedError
 

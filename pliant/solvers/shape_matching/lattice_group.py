@@ -142,5 +142,5 @@ class LatticeGroup(MatchGroup):
         ]  # fmt: skip
         launch(move_particles, self.count, inputs, list(target), device=self.device, grain=2048)
 
-    def energy(self, k: int, x: np.ndarray, beta: float) -> float:
-        return self.rests[k].energy(x, self.plastic_of(k), beta)
+    def energy(self, k: int, x: np.ndarray, beta: float, keep_volume: bool) -> float:
+        return self.rests[k].energy(x, self.plastic_of(k), beta, keep_volume)

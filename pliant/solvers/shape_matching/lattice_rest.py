@@ -10,7 +10,7 @@ import warp as wp
 from pliant.launch import launch, pick_device
 from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.lattice_runs import LatticeRuns, as_region_width, lattice_runs
-from pliant.solvers.shape_matching.energy import best_rotations
+from pliant.solvers.shape_matching.energy import best_rotations, volume_energy
 from pliant.solvers.shape_matching.lattice_kernels import SUMS, run_kernels
 from pliant.solvers.shape_matching.rest import inverse_moments
 
@@ -67,7 +67,7 @@ class RestLattice:
         """A third of the sum of m |q|^2 over all regions [kg m^2]."""
         return float((self.mass * self.radius**2).sum()) / 3.0
 
-    def energy(self, x: np.ndarray, plastic: np.ndarray, beta: float) -> float:
+    def energy(self, x: np.ndarray, plastic: np.ndarray, beta: float, keep_volume: bool = False) -> float:
         """Elastic energy over the square of the frequency [kg m^2] of particles at x [m] (n, 3), as `body_energy`."""
         y = x - x.mean(axis=0)
         columns = [self.weight[:, None] * y]
@@ -83,6 +83,8 @@ class RestLattice:
         within = lambda a, b: np.einsum("cij,cjk,cik->c", a, self.moments, b)
         left = spread - 2.0 * (fit * apq).sum(axis=(1, 2)) + within(fit, fit)
         each = np.maximum(left, 0.0) + (1.0 - beta) * within(strain, strain)
+        if keep_volume:
+            each += 2.0 * beta * volume_energy(fit, self.inverse, self.missing)
         return 0.5 * float((self.mass * self.radius**2 * each).sum())
 
 

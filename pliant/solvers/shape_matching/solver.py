@@ -182,7 +182,9 @@ class ShapeMatching:
         for k, body in enumerate(self.model.bodies):
             group, place = self._group_of(k)
             beta = 0.0 if self.matchings[k].mode == "rigid" else self.matchings[k].beta
-            total += self.stiffness[k].frequency ** 2 * group.energy(place, x[slice(*body.particles)], beta)
+            keep_volume = self.matchings[k].keep_volume
+            unit = group.energy(place, x[slice(*body.particles)], beta, keep_volume)
+            total += self.stiffness[k].frequency ** 2 * unit
         return total
 
 
