@@ -32,7 +32,7 @@ def body_energy(
     apq = np.add.reduceat((rest.weight[:, None, None] * p[:, :, None]) * f[:, None, :], rest.starts[:-1])
     turn = best_rotations(apq @ plastic.transpose(0, 2, 1))
     fit = apq @ rest.inverse
-    fit[:, :, :3] += turn @ rest.missing
+    fit += turn @ rest.missing
     rigid = turn @ plastic
     left = p - np.einsum("kij,kj->ki", fit[owner], f)
     strain = np.einsum("kij,kj->ki", (fit - rigid)[owner], f)
@@ -40,20 +40,20 @@ def body_energy(
     mass = rest.mass * rest.radius**2
     total = 0.5 * float((rest.weight * mass[owner] * each).sum())
     if keep_volume:
-        total += beta * float((mass * volume_energy(fit[:, :, :3], rest.inverse[:, :3, :3], rest.missing)).sum())
+        total += beta * float((mass * volume_energy(fit[:, :, :3], rest.inverse[:, :3, :3], rest.lacks)).sum())
     return total
 
 
-def volume_energy(linear: np.ndarray, inverse: np.ndarray, missing: np.ndarray) -> np.ndarray:
+def volume_energy(linear: np.ndarray, inverse: np.ndarray, lacks: np.ndarray) -> np.ndarray:
     """Energy of the change of volume of each cluster (c,), per mass and squared radius.
 
     9/2 (J^(1/3) - 1)^2 / tr(inverse), as `volume_push` takes the gradient of; what lies in a plane has no volume.
 
     Args:
         linear: linear parts of the fits (c, 3, 3), with the determinants J.
-        inverse, missing: those of the linear functions (c, 3, 3).
+        inverse: that of the moments of the linear functions (c, 3, 3).
+        lacks: directions in which each cluster has no extent (c,).
     """
     side = np.cbrt(np.linalg.det(linear))
     trace = np.trace(inverse, axis1=1, axis2=2)
-    solid = np.trace(missing, axis1=1, axis2=2) < 0.5
-    return np.divide(4.5 * (side - 1.0) ** 2, trace, out=np.zeros_like(trace), where=solid)
+    return np.divide(4.5 * (side - 1.0) ** 2, trace, out=np.zeros_like(trace), where=lacks == 0)

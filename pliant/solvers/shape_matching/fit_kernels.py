@@ -42,7 +42,8 @@ def fit_kernel(order: int) -> Any:
         radius: wp.array(dtype=float),
         means: wp.array2d(dtype=float),
         inverse: wp.array2d(dtype=float),
-        missing: wp.array(dtype=wp.mat33),
+        missing: wp.array2d(dtype=float),
+        lacks: wp.array(dtype=int),
         bodies: wp.array(dtype=BodyMatch),
         sums: wp.array2d(dtype=float),
         anchor_inout: wp.array(dtype=wp.vec3),
@@ -112,10 +113,13 @@ def fit_kernel(order: int) -> Any:
                 for i in range(3):
                     for k in range(order):
                         best[i, k] += apq[i, j] * line[k]
-            gap = r * missing[t]
-            for i in range(3):
-                for k in range(3):
-                    best[i, k] += size * gap[i, k]
+            # directions without extent are those of the turned rest shape
+            if lacks[t] > 0:
+                for m in range(3):
+                    for k in range(order):
+                        lacking = size * missing[t, 4 * line_fours * m + k]
+                        for i in range(3):
+                            best[i, k] += r[i, m] * lacking
             linear = (1.0 / size) * linear_part(best)
             volume = wp.determinant(linear)
             weight = body.beta * fit_weight(volume)
@@ -123,7 +127,7 @@ def fit_kernel(order: int) -> Any:
                 for k in range(order):
                     goal[i, k] = weight * best[i, k] + (1.0 - weight) * rigid[i, k]
             # what lies in a plane has no volume
-            if body.keep_volume != 0 and weight > 0.0 and wp.trace(missing[t]) < 0.5:
+            if body.keep_volume != 0 and weight > 0.0 and lacks[t] == 0:
                 lines = lines_type()
                 for j in range(3):
                     for n in range(line_fours):

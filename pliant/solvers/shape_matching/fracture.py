@@ -146,7 +146,8 @@ class Fracture:
             (group.radius, tables, rest.radius),
             (group.means, tables, in_fours(rest.means)),
             (group.inverse, tables, inverse_rows(rest.inverse)),
-            (group.missing, tables, rest.missing),
+            (group.missing, tables, inverse_rows(rest.missing)),
+            (group.lacks, tables, rest.lacks),
         ):
             kind = np.int32 if array.dtype is wp.int32 else np.float32
             array[rows].assign(np.ascontiguousarray(values, kind))

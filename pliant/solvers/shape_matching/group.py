@@ -67,7 +67,8 @@ class MatchGroup:
         self.radius = self.floats(joined("radius"), float)
         self.means = self.floats(in_fours(joined("means")), float)
         self.inverse = self.floats(inverse_rows(joined("inverse")), float)
-        self.missing = self.floats(joined("missing"), wp.mat33)
+        self.missing = self.floats(inverse_rows(joined("missing")), float)
+        self.lacks = self.ints(joined("lacks"))
         first = starts([r.count for r in unique])
         self.table_starts = [int(first[k]) for k in self.which]
         self.cluster_starts = starts([r.count for r in rests])
@@ -129,7 +130,7 @@ class MatchGroup:
 
     def _tables(self) -> list[wp.array]:
         """What the clusters are at rest, as the kernels take it."""
-        return [self.cluster_rest, self.cluster_body, self.radius, self.means, self.inverse, self.missing]
+        return [self.cluster_rest, self.cluster_body, self.radius, self.means, self.inverse, self.missing, self.lacks]
 
     def _remembered(self) -> list[wp.array]:
         """What is remembered of the clusters, as the kernels take it."""

@@ -32,7 +32,7 @@ class RestLattice:
         held: number of regions that hold each particle (n,).
         mass, centre, radius: of each region [kg] (n,), [m] (n, 3), [m] (n,).
         moments: second moments of places about the centre, over the radius (n, 3, 3).
-        inverse, missing: see `RestClusters`.
+        inverse, missing, lacks: see `RestClusters`.
     """
 
     runs: tuple[LatticeRuns, LatticeRuns, LatticeRuns]
@@ -47,6 +47,7 @@ class RestLattice:
     moments: np.ndarray
     inverse: np.ndarray
     missing: np.ndarray
+    lacks: np.ndarray
 
     @property
     def count(self) -> int:
@@ -84,7 +85,7 @@ class RestLattice:
         left = spread - 2.0 * (fit * apq).sum(axis=(1, 2)) + within(fit, fit)
         each = np.maximum(left, 0.0) + (1.0 - beta) * within(strain, strain)
         if keep_volume:
-            each += 2.0 * beta * volume_energy(fit, self.inverse, self.missing)
+            each += 2.0 * beta * volume_energy(fit, self.inverse, self.lacks)
         return 0.5 * float((self.mass * self.radius**2 * each).sum())
 
 
@@ -127,7 +128,7 @@ def rest_lattice(lattice: VoxelLattice, mass: np.ndarray, width: int) -> RestLat
         moments[:, i, j] = moments[:, j, i] = sums[:, 4 + k] / total - centre[:, i] * centre[:, j]
     squared = np.trace(moments, axis1=1, axis2=2)
     moments /= squared[:, None, None]
-    inverse, missing = inverse_moments(moments)
+    inverse, missing, lacks = inverse_moments(moments)
     return RestLattice(
-        runs, width, origin, q, weight, held, total, origin + centre, np.sqrt(squared), moments, inverse, missing
+        runs, width, origin, q, weight, held, total, origin + centre, np.sqrt(squared), moments, inverse, missing, lacks
     )

@@ -31,7 +31,8 @@ class RestClusters:
         radius: root mean square distance from it [m] (c,).
         means: mean of each function over the cluster (c, order).
         inverse: symmetric; turns the moments of a fit into its coefficients (c, order, order).
-        missing: projector onto the directions in which a cluster has no extent (c, 3, 3).
+        missing: what the fit lacks of the rest shape, for want of extent in some direction (c, 3, order).
+        lacks: number of directions in which a cluster has no extent, 0 to 3 (c,).
         of_starts, of_cluster, of_member: the clusters of each particle, and its entry among the members.
         mass: of each cluster [kg] (c,).
     """
@@ -45,6 +46,7 @@ class RestClusters:
     means: np.ndarray
     inverse: np.ndarray
     missing: np.ndarray
+    lacks: np.ndarray
     of_starts: np.ndarray
     of_cluster: np.ndarray
     of_member: np.ndarray
@@ -94,12 +96,12 @@ def rest_clusters(vertices: np.ndarray, mass: np.ndarray, clusters: Clusters, or
     radius = np.where(squared > floor**2, np.sqrt(squared), 1.0)
     rest = arm / radius[owner, None]
     means, moments = _moments(rest, weight, starts, order)
-    inverse, missing = inverse_moments(moments)
+    inverse, missing, lacks = inverse_moments(moments)
     order_of = np.argsort(member, kind="stable")
     of_starts = np.zeros(len(mass) + 1, np.int64)
     np.cumsum(held, out=of_starts[1:])
     return RestClusters(
-        starts, member, rest, weight, centre, radius, means, inverse, missing,
+        starts, member, rest, weight, centre, radius, means, inverse, missing, lacks,
         of_starts, owner[order_of], order_of, total,
     )  # fmt: skip
 
@@ -124,8 +126,9 @@ def _moments(rest: np.ndarray, weight: np.ndarray, starts: np.ndarray, order: in
     return means, moments
 
 
-def inverse_moments(moments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The pseudo-inverse of second moments (c, n, n), n 3 or 9, and the directions that clusters lack (c, 3, 3).
+def inverse_moments(moments: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The pseudo-inverse of second moments (c, n, n), n 3 or 9; what a fit through it lacks of the rest shape (c, 3, n);
+    and the number of directions in which a cluster has no extent (c,).
 
     First the linear functions: directions without extent are left out (points in a plane, on a line, in one place).
     Then the quadratic ones, less what is linear in them: those that are next to nothing on these points are left out.
@@ -133,7 +136,8 @@ def inverse_moments(moments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     quadratic goals as far as they go. The inverse is symmetric, so the fit exerts no torque.
     """
     count, n = moments.shape[:2]
-    linear, missing = _pseudo_inverse(moments[:, :3, :3], FLAT, relative=True)
+    linear, without = _pseudo_inverse(moments[:, :3, :3], FLAT, relative=True)
+    lacks = np.rint(np.trace(without, axis1=1, axis2=2)).astype(np.int32)
     inverse = np.zeros((count, n, n))
     inverse[:, :3, :3] = linear
     if n > 3:
@@ -144,7 +148,10 @@ def inverse_moments(moments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         inverse[:, :3, 3:] = -slope @ rest
         inverse[:, 3:, :3] = -rest @ slope.transpose(0, 2, 1)
         inverse[:, 3:, 3:] = rest
-    return inverse, missing
+    missing = np.zeros((count, 3, n))
+    flat = lacks > 0
+    missing[flat] = np.eye(3, n) - moments[flat, :3] @ inverse[flat]
+    return inverse, missing, lacks
 
 
 def in_fours(rows: np.ndarray) -> np.ndarray:
