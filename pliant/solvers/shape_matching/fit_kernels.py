@@ -67,7 +67,7 @@ def fit_kernel(order: int) -> Any:
             for j in range(4):
                 mean[4 * n + j] = part[j]
         shift = wp.vec3(total[0], total[1], total[2])
-        centre = anchor_inout[c] + shift
+        anchor = anchor_inout[c]
         # A_pq about the centre: linear functions have no mean, their products have
         apq = mat_n()
         for i in range(3):
@@ -184,8 +184,9 @@ def fit_kernel(order: int) -> Any:
                             for k in range(order):
                                 plastic_inout[c, order * i + k] = shape[i, k]
 
-        # products are given to the members as they are: their means go into the offset
-        offset = centre
+        # what the members are given is about the old anchor, as the sums are, so that it rounds as the body's size
+        # does; products are given as they are: their means go into the offset
+        offset = shift
         if wp.static(quadratic):
             for i in range(3):
                 for k in range(3, order):
@@ -201,15 +202,17 @@ def fit_kernel(order: int) -> Any:
         zx = total[at_spread + 5] - shift[2] * shift[0]
         omega = spin(turning, wp.mat33(xx, xy, zx, xy, yy, yz, zx, yz, zz))
 
-        anchor_inout[c] = centre
+        at_anchor = velocity - wp.cross(omega, shift)
+
+        anchor_inout[c] = anchor + shift
         rotation_inout[c] = turn
         row = row_type()
         for i in range(3):
             for k in range(order):
                 row[order * i + k] = goal[i, k]
             row[3 * order + i] = offset[i]
-            row[3 * order + 3 + i] = centre[i]
-            row[3 * order + 6 + i] = velocity[i]
+            row[3 * order + 3 + i] = anchor[i]
+            row[3 * order + 6 + i] = at_anchor[i]
             row[3 * order + 9 + i] = omega[i]
         for n in range(fours):
             store_four(maps_out, fours * c + n, wp.vec4(row[4 * n], row[4 * n + 1], row[4 * n + 2], row[4 * n + 3]))

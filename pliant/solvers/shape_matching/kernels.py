@@ -29,8 +29,8 @@ class MatchKernels:
     Attributes:
         sums: length of a row of sums over a cluster, a multiple of four: mean of x' about the anchor (3), its products
             with the functions (3 order), means of v (3), of x' x v (3), and of the products of x' with itself (6).
-        maps: numbers that a fit leaves for the members: map (3 order), offset (3), centre (3), velocity (3), spin (3),
-            and what fills the row up to a multiple of four.
+        maps: numbers that a fit leaves for the members: map (3 order), offset from the anchor (3), anchor (3), velocity
+            at the anchor (3), spin (3), and what fills the row up to a multiple of four.
     """
 
     order: int
@@ -79,7 +79,6 @@ def match_kernels(order: int) -> MatchKernels:
             x_out[i] = before + step.dt * old
             v_out[i] = old
         else:
-            middle = before + (0.5 * step.dt) * speed
             away = wp.vec3(0.0, 0.0, 0.0)
             slip = wp.vec3(0.0, 0.0, 0.0)
             at = body.first_start + (i - body.first_particle)
@@ -93,15 +92,16 @@ def match_kernels(order: int) -> MatchKernels:
                     for j in range(4):
                         row[4 * n + j] = part[j]
                 f = functions(of_rest[k])
-                goal = wp.vec3(row[3 * order], row[3 * order + 1], row[3 * order + 2]) - middle
+                anchor = wp.vec3(row[3 * order + 3], row[3 * order + 4], row[3 * order + 5])
+                y = (before - anchor) + (0.5 * step.dt) * speed
+                goal = wp.vec3(row[3 * order], row[3 * order + 1], row[3 * order + 2]) - y
                 for j in range(3):
                     for n in range(order):
                         goal[j] += row[order * j + n] * f[n]
                 away += goal
-                arm = middle - wp.vec3(row[3 * order + 3], row[3 * order + 4], row[3 * order + 5])
                 omega = wp.vec3(row[3 * order + 9], row[3 * order + 10], row[3 * order + 11])
                 velocity = wp.vec3(row[3 * order + 6], row[3 * order + 7], row[3 * order + 8])
-                slip += old - velocity - wp.cross(omega, arm)
+                slip += old - velocity - wp.cross(omega, y)
             share = 1.0 / float(wp.max(last - first, 1))
             met = moved(before, old, force, w, share * away, share * slip, body, planes, step)
             x_out[i] = met.x

@@ -202,7 +202,7 @@ def share_maps(
     origin = exact(anchor[bodies[row_body[c]].first_cluster])
     given = row_type()
     for j in range(3):
-        offset = wp.float64(maps[c, 9 + j]) - origin[j]
+        offset = wp.float64(maps[c, 9 + j]) + (wp.float64(maps[c, 12 + j]) - origin[j])
         for k in range(3):
             slope = grown * wp.float64(maps[c, 3 * j + k])
             given[3 * j + k] = slope

@@ -127,8 +127,10 @@ def _moments(rest: np.ndarray, weight: np.ndarray, starts: np.ndarray, order: in
 
 
 def inverse_moments(moments: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The pseudo-inverse of second moments (c, n, n), n 3 or 9; what a fit through it lacks of the rest shape (c, 3, n);
-    and the number of directions in which a cluster has no extent (c,).
+    """The pseudo-inverse of second moments (c, n, n), n 3 or 9.
+
+    Also what a fit through it lacks of the rest shape (c, 3, n), and the number of directions in which a cluster has no
+    extent (c,).
 
     First the linear functions: directions without extent are left out (points in a plane, on a line, in one place).
     Then the quadratic ones, less what is linear in them: those that are next to nothing on these points are left out.
