@@ -7,9 +7,14 @@ import pytest
 
 from pliant.bench import BENCHES
 from pliant.bench.numpy_step import NumpyStep
+from pliant.bench.plot import plot_steps, step_lines
 from pliant.bench.report import Report
+from pliant.bench.shapes import block as shape_block
+from pliant.bench.shapes import floor_bytes as shape_floor
+from pliant.bench.shapes import lattice_bodies
 from pliant.bench.sources import MESHES, TABLE_61, is_stable, source_body
 from pliant.bench.springs import STIFFNESS, block, floor_bytes
+from pliant.errors import InputError
 
 
 @pytest.mark.parametrize("damped", [False, True])
@@ -69,3 +74,41 @@ def test_an_unstable_run_is_seen_as_such():
 def test_the_floor_counts_every_element_once():
     sim = block(3, "cpu", False)
     assert floor_bytes(sim) == 20 * 48 + 16 * sim.model.springs.count + 76 * 27
+
+
+def test_the_times_of_steps_are_drawn(tmp_path):
+    rows = [
+        {"case": case, "metric": "us_per_step", "value": value, "settings": {"particles": n}, "device": "cpu"}
+        for case, n, value in (("linear, one cluster", 1000, 50.0), ("linear, one cluster", 10, 5.0), ("alone", 7, 1.0))
+    ]
+    rows.append(
+        {"case": "other", "metric": "ms_per_frame", "value": 3.0, "settings": {"particles": 5}, "device": "cpu"}
+    )
+    assert step_lines(rows) == {"linear, one cluster": ([10, 1000], [0.005, 0.05])}
+    plot_steps(rows, tmp_path / "steps.png")
+    assert (tmp_path / "steps.png").read_bytes()[:4] == b"\x89PNG"
+    with pytest.raises(InputError, match="PNG"):
+        plot_steps(rows, tmp_path / "steps.jpg")
+    with pytest.raises(InputError, match="several sizes"):
+        plot_steps(rows[2:], tmp_path / "none.png")
+    assert not (tmp_path / "none.png").exists()
+
+
+@pytest.mark.parametrize("mode", ["linear", "quadratic"])
+def test_the_blocks_of_the_shape_bench_are_what_they_say(mode):
+    """About the particles asked for, each in two clusters of about 64, and a floor that counts every table once."""
+    sim = shape_block(4000, "cpu", mode, clusters=125)
+    (group,) = sim.solvers[0].groups
+    held = np.bincount(group.rests[0].member, minlength=sim.state.count)
+    assert sim.state.count == pytest.approx(4000, rel=0.1) and (held == 2).all()
+    assert np.median(np.diff(group.rests[0].starts)) == pytest.approx(64, rel=0.3)
+    tables = 48 * sim.state.count + 20 * held.sum()
+    assert shape_floor(sim) == tables + group.clusters * (4 * (group.order**2 + group.order + 10) + 56)
+    shared = shape_block(500, "cpu", mode, bodies=3)
+    assert len(shared.solvers[0].groups[0].member) == shared.state.count // 3
+
+
+def test_the_bodies_of_fast_lattice_shape_matching():
+    sim = lattice_bodies(2, "cpu")
+    assert sim.state.count == 2 * 150
+    sim.frame()

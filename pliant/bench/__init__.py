@@ -19,7 +19,7 @@ BENCHES = {
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run one bench: args has name, sources, device, json, markdown and quick."""
+    """Run one bench: args has name, sources, device, json, markdown, plot and quick."""
     from pliant.bench.report import Report, device_name
 
     if args.name not in BENCHES:
@@ -27,6 +27,8 @@ def main(args: argparse.Namespace) -> int:
     for given in (*args.sources, *([args.markdown] if args.markdown else [])):
         if args.name != "meshes":
             raise InputError(f"{str(given)!r} has no meaning for bench {args.name!r}", "bench", "Leave it out")
+    if args.plot and args.name != "shapes":
+        raise InputError(f"'--plot' has no meaning for bench {args.name!r}", "bench", "Leave it out")
     device = pick_device(args.device)
     report = Report(args.name)
     print(f"pliant bench {args.name}: {BENCHES[args.name]}, on {device_name(device)}", flush=True)
@@ -41,4 +43,9 @@ def main(args: argparse.Namespace) -> int:
     if args.json:
         report.save(args.json)
         print(f"written to {args.json}")
+    if args.plot:
+        from pliant.bench.plot import plot_steps
+
+        plot_steps(report.rows, args.plot)
+        print(f"drawn to {args.plot}")
     return 0
