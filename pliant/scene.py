@@ -6,7 +6,6 @@ import dataclasses
 import inspect
 import math
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from pliant.collide.pipeline import Pipeline
 from pliant.collide.shapes.box import Box
 from pliant.collide.shapes.plane import Plane, PlaneSurface
 from pliant.errors import InputError
-from pliant.forces.inside import Inside, as_inside, check_inside, check_integrator, stable_step_with
+from pliant.forces.inside import Inside, as_inside, check_inside, check_integrator
 from pliant.launch import pick_device
 from pliant.materials import Material, RawConstants, as_material
 from pliant.mesh import arrays
@@ -30,21 +29,18 @@ from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.model.state import State
 from pliant.pins import PinPath
+from pliant.scene_checks import as_share, check_skin, chosen_vertices, filled, new_name
 from pliant.settings import Described, setting
-from pliant.simulation import SAFETY, Simulation
+from pliant.simulation import Simulation
 from pliant.solvers import solver_class
 from pliant.solvers.protocol import BodySpec, World
 from pliant.solvers.shape_matching.settings import Matching, as_matching
+from pliant.substeps import MOST_SUBSTEPS, choose_substeps, warn_about_start
 from pliant.vectors import FARTHEST, FASTEST, as_bounded, as_positive, as_vector
 
 if TYPE_CHECKING:
     from pliant.mesh.prepared import PreparedBody
 
-MOST_SUBSTEPS = 100_000
-# Substeps beyond which the user is told what would need fewer.
-MANY_SUBSTEPS = 500
-# Substeps that are spent on resolving a motion which a longer step would only slow down.
-RESOLVING_SUBSTEPS = 8
 # Part of the mass that is moved to the lightest vertices of a body made from a surface, which allows steps about three
 # times as long. The total stays.
 MASS_SHIFT = 0.05
@@ -139,7 +135,7 @@ class Scene:
                 lets the surface follow the body's clusters, where the method makes some.
             matching: how a shape-matched body is matched: a `Matching`, or a table of its settings.
         """
-        name = _new_name(name, "body", [b.name for b in self.bodies])
+        name = new_name(name, "body", [b.name for b in self.bodies])
         where = f"body '{name}'"
         if not isinstance(mesh, (TetMesh, SurfaceMesh, VoxelLattice, PointCloud)):
             raise InputError(
@@ -175,14 +171,14 @@ class Scene:
         mesh = mesh.translated(place)
         seen, embedding = skin if skin is not None else (None, None)
         if seen is not None:
-            _check_skin(seen, embedding, len(mesh.vertices), f"{where}.skin")
+            check_skin(seen, embedding, len(mesh.vertices), f"{where}.skin")
             if degrees > 0:
                 seen = seen.rotated(turn / degrees, math.radians(degrees))
             seen = seen.translated(place)
         shade = COLORS[len(self.bodies) % len(COLORS)] if color is None else as_vector(color, f"{where}.color")
         if min(shade) < 0 or max(shade) > 1:
             raise InputError(f"{list(shade)} is not a colour", f"{where}.color", "Give red, green and blue from 0 to 1")
-        stuff = _filled(as_material(material, f"{where}.material"), fill, f"{where}.fill")
+        stuff = filled(as_material(material, f"{where}.material"), fill, f"{where}.fill")
         spec = BodySpec(
             mesh,
             stuff,
@@ -190,7 +186,7 @@ class Scene:
             mass_distribution,
             largest_inverse_mass,
             springs,
-            _as_share(mass_shift, f"{where}.mass_shift"),
+            as_share(mass_shift, f"{where}.mass_shift"),
             as_matching(matching, f"{where}.matching"),
         )
         entry = BodyEntry(
@@ -356,7 +352,7 @@ class Scene:
 
     def collider_name(self, name: str | None, kind: str) -> str:
         """The name, or the next free number of a kind if none is given."""
-        return _new_name(name, kind, [c.name for c in self.colliders], "collider")
+        return new_name(name, kind, [c.name for c in self.colliders], "collider")
 
     def pin(
         self,
@@ -376,7 +372,7 @@ class Scene:
             raise InputError(f"no body {body!r}", "pin", f"The bodies are: {', '.join(b.name for b in self.bodies)}")
         vertices = entry.mesh.vertices
         chosen = np.asarray(where(vertices) if callable(where) else where)
-        index = _chosen_vertices(chosen, len(vertices), f"pin of body '{body}'")
+        index = chosen_vertices(chosen, len(vertices), f"pin of body '{body}'")
         if index.size == 0 or index.min() < 0 or index.max() >= len(vertices):
             least, most = vertices.min(axis=0).tolist(), vertices.max(axis=0).tolist()
             raise InputError(
@@ -437,128 +433,8 @@ class Scene:
                 particles = body.particle_of[index]
                 sim.pins.add(particles, model.particles.rest[particles], path, state)
         if estimate_step or self.settings.substeps is None:
-            self._choose_step(sim)
+            choose_substeps(sim, self.settings.substeps, self.name)
         else:
             sim.substeps = self.settings.substeps
-        self._warn_about_start(sim)
+        warn_about_start(sim)
         return sim
-
-    def _choose_step(self, sim: Simulation) -> None:
-        """Substeps from the stable step, or a warning if the ones asked for are too few."""
-        alone = min(solver.stable_step(sim.state) for solver in sim.solvers)
-        sim.stable_dt = stable_step_with(alone, sim.forces)
-        frame_dt = self.settings.frame_dt
-        asked = self.settings.substeps
-        needed = 2 if math.isinf(sim.stable_dt) else math.ceil(frame_dt / (SAFETY * max(sim.stable_dt, 1e-30)))
-        wanted = min(solver.wanted_step() for solver in sim.solvers)
-        needed = max(needed, min(math.ceil(frame_dt / wanted), RESOLVING_SUBSTEPS))
-        if asked is not None:
-            sim.substeps = asked
-            if sim.dt > sim.stable_dt:
-                _note(
-                    sim,
-                    f"The step of {sim.dt:.3g} s is larger than the {sim.stable_dt:.3g} s estimated to be stable; "
-                    f"expect a blow-up. Leave 'substeps' out, or use at least {needed}.",
-                )
-            self._note_coarse_step(sim, wanted)
-            return
-        if sim.stable_dt <= 0 or needed > MOST_SUBSTEPS:
-            raise InputError(
-                f"the stable step is {sim.stable_dt:.3g} s, so a frame would take {needed} substeps",
-                f"scene '{self.name}'",
-                "Use a softer or less damped material (damping counts with the square of the fineness), fewer or "
-                "better elements, a larger mass_shift, or the implicit integrator",
-            )
-        sim.substeps = max(1, needed)
-        self._note_coarse_step(sim, wanted)
-        if needed > MANY_SUBSTEPS:
-            sim.notes.append(
-                f"A frame takes {needed} substeps. Fewer or larger elements, a softer or less damped material, or the "
-                "implicit integrator make it faster; damping counts with the square of the fineness."
-            )
-
-    def _note_coarse_step(self, sim: Simulation, wanted: float) -> None:
-        """Tell where a step is too long for a stiffness: the body is as stiff as the step allows, and no stiffer."""
-        if any(solver.is_held(sim.dt) for solver in sim.solvers):
-            sim.notes.append(
-                f"A step of {sim.dt:.3g} s is too long for the stiffest body, which is stable but softer than its "
-                f"material; with {math.ceil(sim.frame_dt / wanted)} substeps it is as stiff as that."
-            )
-
-    def _warn_about_start(self, sim: Simulation) -> None:
-        for body in sim.model.bodies:
-            points = sim.model.particles.rest[slice(*body.particles)]
-            for collider in self.colliders:
-                depth = -float(collider.distance(points).min())
-                if depth > 1e-6:
-                    _note(
-                        sim,
-                        f"Body '{body.name}' starts {depth:.3g} m inside '{collider.name}' and will be put back.",
-                    )
-
-
-def _new_name(name: str | None, kind: str, taken: list[str], what: str = "") -> str:
-    """The name, or the next free number if none is given."""
-    if name is None or name == "":
-        number = len(taken)
-        while f"{kind}{number}" in taken:
-            number += 1
-        return f"{kind}{number}"
-    if not isinstance(name, str):
-        raise InputError(f"{name!r} is not a name", f"{what or kind}.name", "Give a text")
-    if name in taken:
-        raise InputError("the name is taken", f"{what or kind} '{name}'", "Give each a name of its own")
-    return name
-
-
-def _check_skin(seen: SurfaceMesh, embedding: Embedding | None, count: int, where: str) -> None:
-    """Refuse a skin without triangles, or whose embedding is not in a mesh of so many vertices."""
-    if not isinstance(seen, SurfaceMesh) or not len(seen.triangles):
-        raise InputError(f"{type(seen).__name__} has no triangles to be seen", where, "Give a SurfaceMesh")
-    if embedding is None:
-        return
-    embedding.check(count)
-    if len(embedding) != len(seen.vertices):
-        raise InputError(
-            f"{len(embedding)} vertices are embedded, and the skin has {len(seen.vertices)}",
-            where,
-            "Embed the vertices of this skin in this mesh",
-        )
-
-
-def _filled(material: Material, fill: float, where: str) -> Material:
-    """The material of a mesh of which only a part is filled."""
-    if isinstance(fill, bool) or not isinstance(fill, (int, float)) or not 0.0 < fill <= 1.0:
-        raise InputError(f"{fill!r} is not a part of the whole", where, "Give a number above 0, at most 1")
-    if fill == 1.0:
-        return material
-    return dataclasses.replace(material, density=fill * material.density, young=fill * material.young)
-
-
-def _as_share(value: Any, where: str) -> float:
-    """A part of the whole, at most half."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= 0.5:
-        raise InputError(f"{value!r} is not a part of the whole", where, "Give a number from 0 to 0.5, such as 0.05")
-    return float(value)
-
-
-def _chosen_vertices(chosen: np.ndarray, count: int, where: str) -> np.ndarray:
-    """Vertex numbers from numbers or a mask."""
-    if chosen.dtype == bool:
-        if chosen.shape != (count,):
-            raise InputError(
-                f"the mask has the shape {chosen.shape}",
-                where,
-                f"Give one truth value for each of the {count} vertices",
-            )
-        return np.flatnonzero(chosen)
-    if chosen.size and chosen.dtype.kind not in "iu":
-        raise InputError(
-            f"{chosen.reshape(-1)[0]!r} is not a vertex number", where, "Give whole numbers, a mask, or a function"
-        )
-    return chosen.astype(np.int64).reshape(-1)
-
-
-def _note(sim: Simulation, text: str) -> None:
-    sim.notes.append(text)
-    warnings.warn(text, stacklevel=4)

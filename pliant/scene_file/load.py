@@ -23,13 +23,14 @@ from pliant.forces.inside import as_inside
 from pliant.materials import PRESETS, Material, RawConstants
 from pliant.pins import PinPath
 from pliant.render.camera import Camera
-from pliant.scene import MASS_SHIFT, MOST_SUBSTEPS, Scene, SceneSettings
+from pliant.scene import MASS_SHIFT, Scene, SceneSettings
 from pliant.scene_file.form import LONGEST_NAME, Source, check_whole_numbers, shorten, shown, suggest
 from pliant.scene_file.layout import MOST_COPIES, VERSION, FilmSettings, scene_table
 from pliant.scene_file.lines import KeyLines, KeyPath
 from pliant.scene_file.meshes import MESH_KEYS, ProgressCall, body_mesh
 from pliant.settings import check_value, describe_range, field_kind
 from pliant.solvers import solver_class, solver_classes
+from pliant.substeps import MOST_SUBSTEPS
 from pliant.vectors import as_count, as_positive
 
 SHIPPED = Path(__file__).parent.parent / "scenes"

@@ -1,0 +1,75 @@
+"""What a scene is given, checked: names, skins, shares, vertices."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from pliant.errors import InputError
+from pliant.materials import Material
+from pliant.mesh.embed import Embedding
+from pliant.mesh.surface import SurfaceMesh
+
+
+def new_name(name: str | None, kind: str, taken: list[str], what: str = "") -> str:
+    """The name, or the next free number if none is given."""
+    if name is None or name == "":
+        number = len(taken)
+        while f"{kind}{number}" in taken:
+            number += 1
+        return f"{kind}{number}"
+    if not isinstance(name, str):
+        raise InputError(f"{name!r} is not a name", f"{what or kind}.name", "Give a text")
+    if name in taken:
+        raise InputError("the name is taken", f"{what or kind} '{name}'", "Give each a name of its own")
+    return name
+
+
+def check_skin(seen: SurfaceMesh, embedding: Embedding | None, count: int, where: str) -> None:
+    """Refuse a skin without triangles, or whose embedding is not in a mesh of so many vertices."""
+    if not isinstance(seen, SurfaceMesh) or not len(seen.triangles):
+        raise InputError(f"{type(seen).__name__} has no triangles to be seen", where, "Give a SurfaceMesh")
+    if embedding is None:
+        return
+    embedding.check(count)
+    if len(embedding) != len(seen.vertices):
+        raise InputError(
+            f"{len(embedding)} vertices are embedded, and the skin has {len(seen.vertices)}",
+            where,
+            "Embed the vertices of this skin in this mesh",
+        )
+
+
+def filled(material: Material, fill: float, where: str) -> Material:
+    """The material of a mesh of which only a part is filled."""
+    if isinstance(fill, bool) or not isinstance(fill, (int, float)) or not 0.0 < fill <= 1.0:
+        raise InputError(f"{fill!r} is not a part of the whole", where, "Give a number above 0, at most 1")
+    if fill == 1.0:
+        return material
+    return dataclasses.replace(material, density=fill * material.density, young=fill * material.young)
+
+
+def as_share(value: Any, where: str) -> float:
+    """A part of the whole, at most half."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= 0.5:
+        raise InputError(f"{value!r} is not a part of the whole", where, "Give a number from 0 to 0.5, such as 0.05")
+    return float(value)
+
+
+def chosen_vertices(chosen: np.ndarray, count: int, where: str) -> np.ndarray:
+    """Vertex numbers from numbers or a mask."""
+    if chosen.dtype == bool:
+        if chosen.shape != (count,):
+            raise InputError(
+                f"the mask has the shape {chosen.shape}",
+                where,
+                f"Give one truth value for each of the {count} vertices",
+            )
+        return np.flatnonzero(chosen)
+    if chosen.size and chosen.dtype.kind not in "iu":
+        raise InputError(
+            f"{chosen.reshape(-1)[0]!r} is not a vertex number", where, "Give whole numbers, a mask, or a function"
+        )
+    return chosen.astype(np.int64).reshape(-1)

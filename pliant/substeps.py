@@ -1,0 +1,76 @@
+"""How many steps a frame is cut into, and what the user should know of a simulation that is about to start."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+from pliant.errors import InputError
+from pliant.forces.inside import stable_step_with
+from pliant.simulation import SAFETY, Simulation
+
+MOST_SUBSTEPS = 100_000
+# Substeps beyond which the user is told what would need fewer.
+MANY_SUBSTEPS = 500
+# Substeps that are spent on resolving a motion which a longer step would only slow down.
+RESOLVING_SUBSTEPS = 8
+
+
+def choose_substeps(sim: Simulation, asked: int | None, name: str) -> None:
+    """Substeps from the stable step, or a warning if the ones asked for are too few."""
+    alone = min(solver.stable_step(sim.state) for solver in sim.solvers)
+    sim.stable_dt = stable_step_with(alone, sim.forces)
+    frame_dt = sim.frame_dt
+    needed = 2 if math.isinf(sim.stable_dt) else math.ceil(frame_dt / (SAFETY * max(sim.stable_dt, 1e-30)))
+    wanted = min(solver.wanted_step() for solver in sim.solvers)
+    needed = max(needed, min(math.ceil(frame_dt / wanted), RESOLVING_SUBSTEPS))
+    if asked is not None:
+        sim.substeps = asked
+        if sim.dt > sim.stable_dt:
+            _note(
+                sim,
+                f"The step of {sim.dt:.3g} s is larger than the {sim.stable_dt:.3g} s estimated to be stable; "
+                f"expect a blow-up. Leave 'substeps' out, or use at least {needed}.",
+            )
+        _note_coarse_step(sim, wanted)
+        return
+    if sim.stable_dt <= 0 or needed > MOST_SUBSTEPS:
+        raise InputError(
+            f"the stable step is {sim.stable_dt:.3g} s, so a frame would take {needed} substeps",
+            f"scene '{name}'",
+            "Use a softer or less damped material (damping counts with the square of the fineness), fewer or "
+            "better elements, a larger mass_shift, or the implicit integrator",
+        )
+    sim.substeps = max(1, needed)
+    _note_coarse_step(sim, wanted)
+    if needed > MANY_SUBSTEPS:
+        sim.notes.append(
+            f"A frame takes {needed} substeps. Fewer or larger elements, a softer or less damped material, or the "
+            "implicit integrator make it faster; damping counts with the square of the fineness."
+        )
+
+
+def _note_coarse_step(sim: Simulation, wanted: float) -> None:
+    """Tell where a step is too long for a stiffness: the body is as stiff as the step allows, and no stiffer."""
+    if any(solver.is_held(sim.dt) for solver in sim.solvers):
+        sim.notes.append(
+            f"A step of {sim.dt:.3g} s is too long for the stiffest body, which is stable but softer than its "
+            f"material; with {math.ceil(sim.frame_dt / wanted)} substeps it is as stiff as that."
+        )
+
+
+def warn_about_start(sim: Simulation) -> None:
+    for body in sim.model.bodies:
+        points = sim.model.particles.rest[slice(*body.particles)]
+        for collider in sim.pipeline.colliders:
+            depth = -float(collider.distance(points).min())
+            if depth > 1e-6:
+                _note(
+                    sim,
+                    f"Body '{body.name}' starts {depth:.3g} m inside '{collider.name}' and will be put back.",
+                )
+
+
+def _note(sim: Simulation, text: str) -> None:
+    sim.notes.append(text)
+    warnings.warn(text, stacklevel=4)
