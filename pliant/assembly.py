@@ -84,7 +84,10 @@ def _part(entry: BodyEntry, made: dict[Any, _Part]) -> _Part:
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
         mesh = _reordered(source, order, rank)
-        elements = solver.elements(dataclasses.replace(spec, mesh=mesh))
+        try:
+            elements = solver.elements(dataclasses.replace(spec, mesh=mesh))
+        except InputError as error:
+            raise InputError(error.what, f"body '{entry.name}': {error.where}", error.remedy) from error
         # a sheet is seen with its triangles in the user's order, which its look follows
         surface = rank[_corners(source)] if isinstance(mesh, SurfaceMesh) else mesh.surface()
         shape = RestShape(mesh, elements.mass, elements.clusters) if solver.shares_rest else None
@@ -202,7 +205,8 @@ def _fracture_notes(entry: BodyEntry, part: _Part) -> list[str]:
     if clusters is None or clusters.count < 2:
         return ["it cannot break: it is a single cluster; ask for more in 'matching'"]
     links = ClusterLinks(part.rest_shape.mesh.vertices, part.rest_shape.mass, clusters).count
-    return [f"can break: {links} links between {clusters.count} clusters come apart at a strain of {limit:g}"]
+    joints = f"{links} link{'s' if links > 1 else ''} between {clusters.count} clusters"
+    return [f"can break: {joints} come apart at a strain of {limit:g}"]
 
 
 def _look(entry: BodyEntry) -> Look | None:

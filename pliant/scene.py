@@ -29,7 +29,7 @@ from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.model.state import State
 from pliant.pins import PinPath
-from pliant.scene_checks import as_share, check_skin, chosen_vertices, filled, new_name
+from pliant.scene_checks import as_share, as_skin, check_skin, chosen_vertices, filled, new_name
 from pliant.settings import Described, setting
 from pliant.simulation import Simulation
 from pliant.solvers import solver_class
@@ -157,6 +157,8 @@ class Scene:
         if raw is not None and not isinstance(raw, RawConstants):
             raise InputError(f"{type(raw).__name__} is no set of constants", f"{where}.raw", "Give RawConstants")
         notes = list(dict.fromkeys([*mesh.notes, *mesh.check(where)]))
+        if matching is not None and not solver_class(method).shares_rest:
+            notes.append(f"'matching' means nothing to the method '{method}'; use method='shape_matching'")
         if volume is not None:
             volume = as_inside(volume, f"{where}.volume")
             if isinstance(mesh, PointCloud):
@@ -169,7 +171,7 @@ class Scene:
             mesh = mesh.rotated(turn / degrees, math.radians(degrees))
         place = as_bounded(position, FARTHEST, f"{where}.position", "m")
         mesh = mesh.translated(place)
-        seen, embedding = skin if skin is not None else (None, None)
+        seen, embedding = as_skin(skin, f"{where}.skin")
         if seen is not None:
             check_skin(seen, embedding, len(mesh.vertices), f"{where}.skin")
             if degrees > 0:

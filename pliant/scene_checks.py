@@ -27,6 +27,19 @@ def new_name(name: str | None, kind: str, taken: list[str], what: str = "") -> s
     return name
 
 
+def as_skin(skin: Any, where: str) -> tuple[SurfaceMesh | None, Embedding | None]:
+    """A surface and its embedding, or None in its place; two of None where there is no skin."""
+    if skin is None:
+        return None, None
+    if not isinstance(skin, tuple) or len(skin) != 2 or not isinstance(skin[1], Embedding | None):
+        raise InputError(
+            f"{type(skin).__name__} is no skin",
+            where,
+            "Give (surface, embedding), or (surface, None) to follow clusters",
+        )
+    return skin
+
+
 def check_skin(seen: SurfaceMesh, embedding: Embedding | None, count: int, where: str) -> None:
     """Refuse a skin without triangles, or whose embedding is not in a mesh of so many vertices."""
     if not isinstance(seen, SurfaceMesh) or not len(seen.triangles):

@@ -461,21 +461,15 @@ class Simulation:
         particle = int(chosen[0])
         stiffness = as_positive(stiffness, "pull.stiffness", "N/m")
         mass = float(self.model.particles.mass[particle])
-        if damping is None:
-            damping = 2.0 * math.sqrt(stiffness * mass)
-        elif damping != 0.0:
+        if damping is not None and damping != 0.0:
             damping = as_positive(damping, "pull.damping", "N s/m")
         slot = self.pulls.free_slot()
         # an explicit pull has a stable step of its own: weaken it rather than let it explode
-        most = 0.25 * mass / self.dt**2
-        scale = min(1.0, most / stiffness, 0.25 * mass / (self.dt * max(damping, 1e-30)))
-        if scale < 1.0:
-            self.notes.append(
-                f"The pull of {stiffness:g} N/m was weakened to {stiffness * scale:.3g} N/m, which the step allows."
-            )
-        self.pulls.set(
-            slot, particle, as_bounded(target, FARTHEST, "pull.target", "m"), stiffness * scale, damping * scale
-        )
+        used = min(stiffness, 0.25 * mass / self.dt**2)
+        drag = min(2.0 * math.sqrt(used * mass) if damping is None else damping, 0.25 * mass / self.dt)
+        if used < stiffness:
+            self.notes.append(f"The pull of {stiffness:g} N/m was weakened to {used:.3g} N/m, which the step allows.")
+        self.pulls.set(slot, particle, as_bounded(target, FARTHEST, "pull.target", "m"), used, drag)
         return slot
 
     def move_pull(self, handle: int, target: Sequence[float]) -> None:

@@ -21,8 +21,6 @@ STUFF = Material(young=5e4, poisson=0.4, damping=0.002)
 CLUSTER = 64
 GRIDS = 2
 SPACING = 0.02
-RAPIER_MS = 36.0
-"""A frame of four substeps of a block of 36,000 particles in Rapier 0.36 on 2 cores [ms]."""
 FASTLSM_FPS = 25.0
 """150 bodies of 150 particles in Rivers and James 2007."""
 
@@ -116,8 +114,6 @@ def _headlines(report: Report, device: str) -> None:
         sim = block(36_000, device, mode)
         ms = 1e3 * _frame_seconds(sim)
         report.add(f"36k in one cluster, {mode}", device, "ms_per_frame", ms, particles=sim.state.count, substeps=4)
-        if device == "cpu":
-            report.add(f"36k in one cluster, {mode}", device, "rapier_over_ours", RAPIER_MS / ms)
     for mode in MODES:
         sim = block(1_667, device, mode, bodies=12)
         fps = 1.0 / _frame_seconds(sim)

@@ -19,6 +19,10 @@ from pliant.mesh.rings import Neighbours, neighbours
 REGION_SLOTS = 1 << 24
 """Grid places that are searched at once, to bound the scratch memory."""
 WIDEST_REGION = 40
+MOST_COMPARISONS = 500_000_000
+"""Vertices times centres that k-means takes: about a minute on two cores."""
+MOST_MEMBERS = 100_000_000
+"""Members of all clusters together."""
 FEWEST_IN_CELL = 8
 """Vertices that a cell of staggered grids should hold, so that the cells of the next grid reach across its sides."""
 
@@ -129,6 +133,12 @@ def kmeans_clusters(
     count = arrays.whole(count, "kmeans_clusters(count)")
     iterations = arrays.whole(iterations, "kmeans_clusters(iterations)", low=0)
     min_size = arrays.whole(min_size, "kmeans_clusters(min_size)")
+    if len(points) * count > MOST_COMPARISONS:
+        raise InputError(
+            f"{count:,} centres for {len(points):,} vertices would take very long",
+            "kmeans_clusters(count)",
+            f"Give at most {MOST_COMPARISONS // len(points):,}, or use grid_clusters (clusters_by = 'grids')",
+        )
     table = neighbours(edges, len(points))
     seed = arrays.whole(seed, "kmeans_clusters(seed)", low=0)
     centers = _first_centers(points, min(count, len(points)), np.random.default_rng(seed))
@@ -154,8 +164,19 @@ def kmeans_clusters(
     return merge_small(dataclasses.replace(clusters, notes=notes), points, min_size)
 
 
+def check_members(count: int, where: str) -> None:
+    """Refuse clusters with so many members in all that no memory would hold their tables."""
+    if count > MOST_MEMBERS:
+        raise InputError(
+            f"the clusters would have up to {count:,} members in all",
+            where,
+            f"Use fewer or smaller ones, or less overlap: {MOST_MEMBERS:,} are taken",
+        )
+
+
 def _grown(clusters: Clusters, table: Neighbours) -> Clusters:
     """Each cluster with the vertices next to its members."""
+    check_members(int(np.diff(table.starts)[clusters.members].sum()), "rings")
     owner = np.repeat(np.arange(clusters.count), clusters.sizes())
     counts = np.diff(table.starts)[clusters.members]
     first = np.repeat(table.starts[clusters.members], counts)

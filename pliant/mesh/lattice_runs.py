@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.errors import InputError
 from pliant.mesh import arrays
-from pliant.mesh.cluster import WIDEST_REGION, Clusters
+from pliant.mesh.cluster import WIDEST_REGION, Clusters, check_members
 from pliant.mesh.lattice import VoxelLattice
 
 REGION_MEMBERS = 1 << 24
@@ -81,6 +81,8 @@ def axis_regions(lattice: VoxelLattice, width: int = 1) -> Clusters:
     width = as_region_width(width, "axis_regions(width)")
     windows = [(runs, *runs.window(width)) for runs in lattice_runs(lattice)]
     total = len(lattice.vertices)
+    sides = np.ptp(lattice.grid(), axis=0) + 1
+    check_members(total * int(np.prod(np.minimum(sides, 2 * width + 1).astype(np.int64))), "axis_regions(width)")
     rows = max(1, REGION_MEMBERS // (2 * width + 1) ** 3)
     sizes, members = [], []
     for base in range(0, total, rows):

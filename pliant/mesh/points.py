@@ -62,6 +62,8 @@ class PointCloud:
         """
         from pliant.mesh.io import point_files, source
 
+        if not isinstance(path, (str, os.PathLike)):
+            raise InputError(f"{path!r} is no path", "PointCloud.load(path)", "Give the name of a file of points")
         points, notes = point_files.read(Path(path))
         cloud = PointCloud(points, source.stem(Path(path)), notes, volume, radius)
         arrays.check_finite(cloud.vertices, str(path))

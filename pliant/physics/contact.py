@@ -45,15 +45,15 @@ def friction_keeps(approach: float, bounce: float, speed: float, friction: float
 
 @wp.func
 def contact_velocity(
-    v: wp.vec3, surface_v: wp.vec3, normal: wp.vec3, friction: float, restitution: float, rest_speed: float
+    v: wp.vec3, surface_v: wp.vec3, normal: wp.vec3, came: float, friction: float, restitution: float, rest_speed: float
 ) -> wp.vec3:
-    """Velocity after contact [m/s]: restitution along the normal, friction across. A particle that leaves is left
-    alone."""
+    """Velocity after contact [m/s]: restitution along the normal, of the (negative) speed `came` at which the particle
+    came, friction across. A particle that leaves is left alone."""
     relative = v - surface_v
     approach = wp.dot(relative, normal)
     if approach >= 0.0:
         return v
-    bounce = bounce_speed(approach, restitution, rest_speed)
+    bounce = bounce_speed(came, restitution, rest_speed)
     tangential = relative - approach * normal
     kept = friction_keeps(approach, bounce, wp.length(tangential), friction)
     return surface_v + kept * tangential + bounce * normal
@@ -73,7 +73,9 @@ def meet_plane(
     """Put a particle back on a plane it went through on its way from `before` [m] in the time dt [s].
 
     Friction combines by geometric mean, restitution by maximum. Friction shortens the way along the plane as it does
-    the speed: what sticks stays where it was, and a body on a slope does not creep.
+    the speed: what sticks stays where it was, and a body on a slope does not creep. A bounce gives back the speed that
+    the particle came with, not what forces have added to it inside the plane: from its way and its velocity now, that
+    of the start of the step is 2 way / dt - v for a step of second order, and never faster than now.
     """
     met = Met()
     met.x = x
@@ -88,12 +90,13 @@ def meet_plane(
         met.x = x + depth * plane.normal
         met.touched = 1
         if approach < 0.0:
-            speed = wp.length(relative - approach * plane.normal)
-            kept = friction_keeps(approach, bounce_speed(approach, e, rest_speed), speed, mu)
             way = x - before - dt * plane.velocity
-            along = way - wp.dot(way, plane.normal) * plane.normal
-            met.x = met.x - (1.0 - kept) * along
-            met.v = contact_velocity(v, plane.velocity, plane.normal, mu, e, rest_speed)
+            through = wp.dot(way, plane.normal)
+            came = wp.clamp(2.0 * through / dt - approach, approach, 0.0)
+            speed = wp.length(relative - approach * plane.normal)
+            kept = friction_keeps(approach, bounce_speed(came, e, rest_speed), speed, mu)
+            met.x = met.x - (1.0 - kept) * (way - through * plane.normal)
+            met.v = contact_velocity(v, plane.velocity, plane.normal, came, mu, e, rest_speed)
     return met
 
 

@@ -143,8 +143,10 @@ def summary_table(values: dict[str, Any]) -> str:
     if v["tets"]:
         low, high = v["volume_ratio_min"], v["volume_ratio_max"]
         add("volume", f"{v['volume_ratio']:.4f} of that at rest (between {low:.4f} and {high:.4f})")
-    inverted = f"; up to {v['inverted']} tets inside out" if v["inverted"] else ""
-    add("worst stretch", f"{v['max_stretch']:.4g} times the rest length{inverted}")
+    if v["springs"]:
+        add("worst stretch", f"{v['max_stretch']:.4g} times the rest length")
+    if v["inverted"]:
+        add("inside out", f"up to {v['inverted']} tets")
     width = max(len(label) for label, _ in rows)
     lines = [f"{label:<{width}}  {text}" for label, text in rows]
     lines += [f"note: {note}" for note in v["notes"]]

@@ -22,7 +22,8 @@ def call_contact(
     v_out: wp.array(dtype=wp.vec3),
 ):
     i = wp.tid()
-    v_out[i] = contact_velocity(v[i], surface_v, normal, friction, restitution, rest_speed)
+    came = wp.dot(v[i] - surface_v, normal)
+    v_out[i] = contact_velocity(v[i], surface_v, normal, came, friction, restitution, rest_speed)
 
 
 @wp.kernel
@@ -137,8 +138,16 @@ def test_particles_are_put_back_on_the_plane(device):
 
 
 def test_friction_is_the_geometric_mean_and_restitution_the_larger(device):
-    _, v, _ = planes_meet([(UP, 0.0, 0.9, 0.2)], [0, -0.1, 0], [10.0, -1, 0], 0.4, 0.5, device=device)
+    plane = (UP, 0.0, 0.9, 0.2)
+    _, v, _ = planes_meet([plane], [0, -0.1, 0], [10.0, -1, 0], 0.4, 0.5, before=[-1.0, 0, 0], device=device)
     np.testing.assert_allclose(v[0], [10 - 0.6 * 1.5, 0.5, 0], rtol=1e-6)
+
+
+def test_a_bounce_gives_back_what_came_not_what_was_added(device):
+    # half the speed was added on the way: the mean of both speeds made it 0.15 m long
+    for speed, depth, came in ((-2.0, 0.15, 1.0), (-2.0, 0.2, 2.0), (-2.0, 0.05, 0.0), (-2.0, 0.3, 2.0)):
+        _, v, _ = planes_meet([(UP, 0.0, 0.0, 1.0)], [0, -depth, 0], [0, speed, 0], before=[0, 0, 0], device=device)
+        np.testing.assert_allclose(v[0], [0, came, 0], atol=1e-6)
 
 
 def test_a_corner_of_two_planes(device):

@@ -77,6 +77,10 @@ FORMATS: tuple[Format, ...] = (
 """Every format that is read and written."""
 
 
+POINT_SUFFIXES = (".xyz", ".txt", ".csv", ".npy")
+"""Files of points without a mesh, which are not read here."""
+
+
 def known_formats(surface: bool = True, tets: bool = True) -> str:
     """The formats that hold surfaces or tets in words, for messages: "Known are .obj (Wavefront OBJ), ..."."""
     rows = [row for row in FORMATS if (surface and row.surface) or (tets and row.tets)]
@@ -95,7 +99,8 @@ def format_of(path: str | os.PathLike) -> Format:
     """The row of `FORMATS` that a file's suffix names; a ``.gz`` behind it is looked past where it may be."""
     row = _row_of(path)
     if row is None:
-        raise InputError(f"unknown suffix {_suffix(path)!r}", str(path), known_formats())
+        points = " Loose points are read by PointCloud.load." if _suffix(path) in POINT_SUFFIXES else ""
+        raise InputError(f"unknown suffix {_suffix(path)!r}", str(path), known_formats() + points)
     return row
 
 

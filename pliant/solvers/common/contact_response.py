@@ -102,15 +102,21 @@ def resolve_penalty(
     """Commit the prediction; what is inside a surface is left there and pushed out, the harder the deeper it is.
 
     The push per mass and depth is `stiffness` [1/s^2], that per mass and speed of approach `damping` [1/s]. It is
-    explicit: stiffness dt^2 well below one keeps it stable.
+    explicit: stiffness dt^2 well below one keeps it stable. What friction takes of the velocity it takes of the second
+    half of the step's way too, or what sticks would creep.
     """
     i = start + wp.tid()
+    x = x_next[i]
     v = v_next[i]
     if inv_mass[i] > 0.0:
         b = body[i]
         for k in range(slots):
             deep = depth[i * slots + k]
             if deep > 0.0:
-                v = penalty_velocity(v, surface[i * slots + k], deep, friction[b], stiffness, damping, dt)
-    x_out[i] = x_next[i]
+                plane = surface[i * slots + k]
+                after = penalty_velocity(v, plane, deep, friction[b], stiffness, damping, dt)
+                change = after - v
+                x += (0.5 * dt) * (change - wp.dot(change, plane.normal) * plane.normal)
+                v = after
+    x_out[i] = x
     v_out[i] = v

@@ -70,6 +70,10 @@ class Stiffness:
         b = max(b, 0.5 * (1.0 - most / a))
         return 0.5 * (1.0 - b), b
 
+    def squared_frequency(self, dt: float | None) -> float:
+        """That of the pull in use at steps of dt [1/s^2]; that which was asked for where there was no step yet."""
+        return self.frequency**2 if dt is None else 4.0 * self.per_step(dt)[0] / dt**2
+
     def is_held(self, dt: float) -> bool:
         """Whether a step of dt [s] is too long for the frequency, so that the body is softer than was asked for."""
         a, _ = self.per_step(dt)

@@ -14,6 +14,9 @@ is affine in the place at rest, so that it is largest at the ends."""
 LAYER = 0.75
 """Half the thickness of the layer in which a crack runs on, over the distance of the two clusters."""
 
+MOST_PAIRS = 20_000_000
+"""Memberships of one particle in two clusters, over all particles."""
+
 
 def cluster_centres(vertices: np.ndarray, mass: np.ndarray, clusters: Clusters) -> np.ndarray:
     """Centres [m] (c, 3) of clusters in which each particle counts with its mass over the clusters that hold it."""
@@ -59,6 +62,14 @@ class ClusterLinks:
         self._owner = np.repeat(np.arange(clusters.count), clusters.sizes())
         squared = ((vertices[clusters.members] - centres[self._owner]) ** 2).sum(axis=1)
 
+        held = np.bincount(clusters.members).astype(np.int64)
+        pairs = int((held * (held - 1) // 2).sum())
+        if pairs > MOST_PAIRS:
+            raise InputError(
+                f"the clusters overlap so much that {pairs:,} pairs of them would be looked at",
+                "material.fracture_strain",
+                f"Use less overlap (rings, region_width, grids), or fewer clusters: {MOST_PAIRS:,} are taken",
+            )
         # every two memberships of one particle
         order = np.argsort(clusters.members, kind="stable")
         particle = clusters.members[order]

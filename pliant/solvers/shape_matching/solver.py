@@ -26,6 +26,8 @@ from pliant.solvers.shape_matching.step_kernels import MidStep
 
 LATTICE_RANK = 1
 """Rank of bodies whose lattice regions are summed axis by axis; that of the others is the order of their goals."""
+STEEPEST = 0.5
+"""Frequency times step beyond which a penalty is held: an explicit push that is harder makes bodies hop."""
 RESOLVED = 1.0
 """Frequency times step up to which a swing is followed well."""
 
@@ -72,6 +74,7 @@ class ShapeMatching:
         # the constants of a body depend on the step: an array for each length of step in use, so that a frame that
         # was recorded with one stays good
         self._constants: dict[float, wp.array] = {}
+        self._last_dt: float | None = None
 
     def _group_of(self, k: int) -> tuple[MatchGroup, int]:
         """The group of a body, and the body's place in it."""
@@ -89,6 +92,7 @@ class ShapeMatching:
 
     def _bodies(self, dt: float) -> wp.array:
         """The bodies' constants for steps of dt [s]."""
+        self._last_dt = dt
         if dt not in self._constants:
             rows: list[BodyMatch] = []
             for k, body in enumerate(self.model.bodies):
@@ -123,7 +127,7 @@ class ShapeMatching:
         found = [contacts.surface, contacts.depth, contacts.slots, self.body_index, self.friction]
         moved = [state.inv_mass, state.x_next, state.v_next]
         if self.settings.contact == "penalty":
-            rate = min(self.settings.penalty_rate, 1.0 / dt)
+            rate = min(self.settings.penalty_rate, STEEPEST / dt)
             kernel, inputs = resolve_penalty, [*found, *moved, rate * rate, rate, dt]
         else:
             kernel, inputs = resolve_projection, [*found, self.restitution, *moved, self.settings.rest_speed, dt]
@@ -184,7 +188,7 @@ class ShapeMatching:
             beta = 0.0 if self.matchings[k].mode == "rigid" else self.matchings[k].beta
             keep_volume = self.matchings[k].keep_volume
             unit = group.energy(place, x[slice(*body.particles)], beta, keep_volume)
-            total += self.stiffness[k].frequency ** 2 * unit
+            total += self.stiffness[k].squared_frequency(self._last_dt) * unit
         return total
 
 

@@ -38,8 +38,14 @@ def acceleration(f_ext: wp.vec3, inv_mass: float, step: MidStep) -> wp.vec3:
 
 @wp.func
 def middle_velocity(v: wp.vec3, f_ext: wp.vec3, inv_mass: float, step: MidStep) -> wp.vec3:
-    """Velocity at the middle of the step without pull and damping [m/s]."""
-    return v + (0.5 * step.dt) * acceleration(f_ext, inv_mass, step)
+    """Velocity at the middle of the step without pull and damping [m/s].
+
+    Forces that may depend on the place have their whole kick before the drift, or a spring among them would gain
+    energy: they are those of the place where the step begins.
+    """
+    if inv_mass == 0.0:
+        return v
+    return v + (0.5 * step.dt) * step.gravity + (step.dt * inv_mass) * f_ext
 
 
 @wp.func_native("""
