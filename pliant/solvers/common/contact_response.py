@@ -2,9 +2,37 @@
 
 import warp as wp
 
-from pliant.physics.contact import PlaneData, meet_plane, penalty_velocity
+from pliant.physics.contact import Met, PlaneData, meet_plane, penalty_velocity
 
 wp.set_module_options({"enable_backward": False})
+
+
+@wp.func
+def put_back(
+    i: int,
+    surface: wp.array(dtype=PlaneData),
+    depth: wp.array(dtype=float),
+    slots: int,
+    friction: float,
+    restitution: float,
+    x: wp.vec3,
+    v: wp.vec3,
+    before: wp.vec3,
+    rest_speed: float,
+    dt: float,
+) -> Met:
+    """Particle i after the surfaces it went through on its way from `before`, one after the other."""
+    met = Met()
+    met.x = x
+    met.v = v
+    met.touched = 0
+    for k in range(slots):
+        if depth[i * slots + k] >= 0.0:
+            next = meet_plane(met.x, met.v, before, surface[i * slots + k], friction, restitution, rest_speed, dt)
+            met.x = next.x
+            met.v = next.v
+            met.touched = wp.max(met.touched, next.touched)
+    return met
 
 
 @wp.kernel
@@ -36,14 +64,12 @@ def resolve_contacts(
     v_carry = v_carry_next[i]
     if inv_mass[i] > 0.0:
         b = body[i]
-        for k in range(slots):
-            if depth[i * slots + k] >= 0.0:
-                met = meet_plane(x, v, x_inout[i], surface[i * slots + k], friction[b], restitution[b], rest_speed, dt)
-                x = met.x
-                v = met.v
-                if met.touched != 0:
-                    carry = wp.vec3(0.0, 0.0, 0.0)
-                    v_carry = wp.vec3(0.0, 0.0, 0.0)
+        met = put_back(i, surface, depth, slots, friction[b], restitution[b], x, v, x_inout[i], rest_speed, dt)
+        x = met.x
+        v = met.v
+        if met.touched != 0:
+            carry = wp.vec3(0.0, 0.0, 0.0)
+            v_carry = wp.vec3(0.0, 0.0, 0.0)
     x_inout[i] = x
     carry_out[i] = carry
     v_out[i] = v
@@ -73,11 +99,9 @@ def resolve_projection(
     v = v_next[i]
     if inv_mass[i] > 0.0:
         b = body[i]
-        for k in range(slots):
-            if depth[i * slots + k] >= 0.0:
-                met = meet_plane(x, v, x_inout[i], surface[i * slots + k], friction[b], restitution[b], rest_speed, dt)
-                x = met.x
-                v = met.v
+        met = put_back(i, surface, depth, slots, friction[b], restitution[b], x, v, x_inout[i], rest_speed, dt)
+        x = met.x
+        v = met.v
     x_inout[i] = x
     v_out[i] = v
 
