@@ -1,0 +1,1 @@
+"""The studio: see a simulation in a browser, touch it, change it, compare methods, record and export."""
