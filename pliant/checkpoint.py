@@ -38,7 +38,10 @@ def scene_digest(sim: Simulation) -> str:
             ]
         ).encode()
     )
-    digest.update(repr((sim.world.gravity, sim.pipeline.colliders)).encode())
+    gravity, wind, air_density = sim.built_in
+    digest.update(repr((gravity, sim.pipeline.colliders)).encode())
+    if any(wind):
+        digest.update(repr((wind, air_density)).encode())
     return digest.hexdigest()
 
 
@@ -47,6 +50,7 @@ def save_checkpoint(sim: Simulation, path: str | Path) -> None:
     arrays = {name: array.numpy() for name, array in sim.arrays().items()}
     arrays |= {f"pins.{name}": array for name, array in sim.pins.saved().items()}
     arrays["pulls"] = sim.pulls.saved()
+    arrays["world"] = np.array([sim.world.gravity, sim.wind.velocity], np.float64)
     meta = {
         "version": VERSION,
         "scene": scene_digest(sim),
@@ -96,13 +100,16 @@ def load_checkpoint(sim: Simulation, path: str | Path) -> None:
     # everything is looked at before anything is changed
     arrays = sim.arrays()
     shapes = {name: array.numpy().shape for name, array in arrays.items()}
-    shapes["pulls"] = sim.pulls.saved().shape
     for name, shape in shapes.items():
         if name not in saved or saved[name].shape != shape or saved[name].dtype.kind != "f":
             raise _damaged(f"the array '{name}' is missing or has the wrong shape or type", path)
-    pulled = saved["pulls"][:, 0]
-    if not (np.isfinite(saved["pulls"]).all() and (pulled >= -1).all() and (pulled < sim.state.count).all()):
-        raise _damaged("a particle is pulled that does not exist", path)
+    wrong = sim.pulls.fits(saved.get("pulls", np.zeros(0)), sim.state.count)
+    if wrong:
+        raise _damaged(wrong, path)
+    # files of before wind could blow hold no such array
+    world = saved.get("world", np.array([sim.built_in[0], (0.0, 0.0, 0.0)]))
+    if world.shape != (2, 3) or world.dtype.kind != "f" or not np.isfinite(world).all():
+        raise _damaged("gravity and wind make no sense", path)
     if not isinstance(meta["frame"], int) or meta["frame"] < 0:
         raise _damaged(f"the frame is {meta['frame']!r}", path)
     pins = {name.removeprefix("pins."): array for name, array in saved.items() if name.startswith("pins.")}
@@ -111,6 +118,8 @@ def load_checkpoint(sim: Simulation, path: str | Path) -> None:
         array.assign(saved[name])
     sim.pins.load(pins)
     sim.pulls.load(saved["pulls"])
+    sim.set_gravity(world[0].tolist())
+    sim.set_wind(world[1].tolist())
     sim.state.f_ext.zero_()
     sim.frame_number = int(meta["frame"])
     sim.follow_restored()

@@ -65,6 +65,7 @@ class SceneSettings(Described):
     stretch_limit: float = setting(
         20.0, "a spring longer than this times its rest length counts as a blow-up", above=1.0
     )
+    air_density: float = setting(1.2, "density of the air that is the wind", unit="kg/m^3", low=0.0, high=1e4)
 
 
 class Scene:
@@ -72,13 +73,22 @@ class Scene:
 
     Args:
         gravity: [m/s^2].
+        wind: velocity of the air [m/s]; zero is no air at all, see `pliant.forces.wind`.
         settings: see `SceneSettings`; single ones may be given as keywords.
         name: for messages and files.
     """
 
-    def __init__(self, gravity: Sequence[float] = (0.0, -9.81, 0.0), name: str = "scene", **settings: Any):
+    def __init__(
+        self,
+        gravity: Sequence[float] = (0.0, -9.81, 0.0),
+        name: str = "scene",
+        *,
+        wind: Sequence[float] = (0.0, 0.0, 0.0),
+        **settings: Any,
+    ):
         self.name = name
         self.gravity = as_vector(gravity, "scene.gravity")
+        self.wind = as_bounded(wind, FASTEST, "scene.wind", "m/s")
         known = {f.name for f in dataclasses.fields(SceneSettings)}
         for key in settings:
             if key not in known:
@@ -312,6 +322,29 @@ class Scene:
         surface, name = Surface(friction, restitution), self.collider_name(name, "box")
         self.add_collider(Box(size, position, rotation, inside, surface, name))  # type: ignore[arg-type]
 
+    def add_sphere(
+        self,
+        radius: float = 0.5,
+        position: Sequence[float] = (0.0, 0.0, 0.0),
+        *,
+        velocity: Sequence[float] = (0.0, 0.0, 0.0),
+        inside: bool = False,
+        friction: float = 0.6,
+        restitution: float = 0.0,
+        name: str | None = None,
+    ) -> None:
+        """Add a ball that bodies stay out of, or with ``inside=True`` a round room; see `Simulation.move_collider`.
+
+        Args:
+            radius: [m].
+            position: its centre [m].
+            velocity: of the surface along itself [m/s], as of a conveyor belt.
+        """
+        from pliant.collide.shapes.sphere import Sphere
+
+        surface, name = Surface(friction, restitution), self.collider_name(name, "sphere")
+        self.add_collider(Sphere(radius, position, velocity, inside, surface, name))  # type: ignore[arg-type]
+
     def add_heightmap(
         self,
         heights: np.ndarray | Sequence[Sequence[float]] | str | os.PathLike,
@@ -345,7 +378,9 @@ class Scene:
         """Add a collider of any kind; it is numbered if it has no name."""
         if not isinstance(collider, Collider):
             raise InputError(
-                f"{type(collider).__name__} is no collider", "add_collider", "Give a Plane, a Box or a Heightmap"
+                f"{type(collider).__name__} is no collider",
+                "add_collider",
+                "Give a Plane, a Box, a Sphere or a Heightmap",
             )
         name = self.collider_name(collider.name, collider.kind)
         if name != collider.name:
@@ -424,9 +459,12 @@ class Scene:
         for method in methods:
             cls = solver_class(method)
             solvers.append(cls(model, state, world, cls.Settings(**self.solver_settings.get(method, {})), device))
+        chosen = self.settings
         sim = Simulation(
-            model, state, world, pipeline, solvers, self.settings.frame_dt, 1, self.settings.stretch_limit, device
-        )
+            model, state, world, pipeline, solvers, chosen.frame_dt, 1, chosen.stretch_limit, device,
+            self.wind, chosen.air_density,
+        )  # fmt: skip
+        sim.scene = self
         sim.notes += model.notes
         for method in {body.method for body in model.bodies if body.options["volume"] is not None}:
             check_integrator(self.solver_settings.get(method, {}).get("integrator", ""))

@@ -11,13 +11,17 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from pliant import hands
 from pliant.blow_up import Moment, describe
+from pliant.collide.collider import Collider
 from pliant.collide.contacts import ContactList, Contacts
 from pliant.collide.pipeline import Pipeline
+from pliant.contact_forces import trial_forces
 from pliant.diagnostics import Diagnostics, measure
 from pliant.errors import BlowUpError, InputError
 from pliant.forces.inside import clear_forces, inside_forces
 from pliant.forces.pull import Pulls
+from pliant.forces.wind import Wind
 from pliant.guard import Guard, GuardReport
 from pliant.launch import Recording, copy, record
 from pliant.model.model import Body, Model
@@ -26,8 +30,9 @@ from pliant.pins import PinPath, Pins
 from pliant.skin.bodies import BodySkins
 from pliant.skin.pieces import PartingSkins
 from pliant.solvers.protocol import Solver, World
+from pliant.solvers.shape_matching.cut import Wedge, crossed_links
 from pliant.solvers.shape_matching.fracture_links import ClusterLinks
-from pliant.vectors import FARTHEST, as_bounded, as_count, as_positive
+from pliant.vectors import FARTHEST, FASTEST, as_bounded, as_count, as_vector
 
 # The step that is used by default, over the largest that is stable at rest: a compressed body is stiffer.
 SAFETY = 0.7
@@ -42,6 +47,7 @@ class Simulation:
         frame_dt: duration of a frame [s].
         frame_number: frames done.
         notes: what the user should know about how the scene was built.
+        scene: what it was built from; None where it was put together by hand.
     """
 
     def __init__(
@@ -55,6 +61,8 @@ class Simulation:
         substeps: int,
         stretch_limit: float,
         device: str,
+        wind: tuple[float, float, float] = (0.0, 0.0, 0.0),
+        air_density: float = 1.2,
     ):
         self.model = model
         self.state = state
@@ -66,10 +74,13 @@ class Simulation:
         self.substeps = substeps
         self.frame_number = 0
         self.notes: list[str] = []
+        self.scene: Any = None
         self.contacts = Contacts(state.count, pipeline.slots, device)
         self.pins = Pins(model.particles.mass, device)
         self.pulls = Pulls(device)
         self.forces = inside_forces(model, device)
+        self.wind = Wind(model, device, wind, air_density)
+        self.built_in = (world.gravity, wind, air_density)
         self.skins = BodySkins(model.bodies, device, model.particles)
         self._parting = PartingSkins(model.bodies, self.skins)
         self._told_of_break = False
@@ -163,7 +174,8 @@ class Simulation:
 
     def _program(self, keep: bool = True) -> Recording | wp.Graph:
         """The frame as one recording or one CUDA graph; made again when what takes part in it changes."""
-        key = (keep, self.pulls.active, self.pins.count, id(self.pins.particle), self.substeps, self.frame_dt)
+        forced = (self.pulls.active, self.wind.active)
+        key = (keep, forced, self.pins.count, id(self.pins.particle), self.substeps, self.frame_dt)
         if key not in self._programs:
             if len(self._programs) > 8:
                 self._programs.clear()
@@ -190,17 +202,19 @@ class Simulation:
         return len(self.solvers) == 1 and self.solvers[0].can_fuse() and not self.is_forced()
 
     def is_forced(self) -> bool:
-        """Whether forces besides those of the methods act: pulls, or what fills a closed surface."""
-        return self.pulls.active or any(force.active for force in self.forces)
+        """Whether forces besides those of the methods act: pulls, wind, or what fills a closed surface."""
+        return self.pulls.active or self.wind.active or any(force.active for force in self.forces)
 
     def apply_forces(self) -> None:
         """Write state.f_ext: every force adds its own."""
-        if self.forces:
+        if self.forces or self.wind.active:
             clear_forces(self.state, self.device)
         if self.pulls.active:
             self.pulls.apply(self.state)
         for force in self.forces:
             force.apply(self.state, self.dt)
+        if self.wind.active:
+            self.wind.apply(self.state, self.dt)
 
     def _issue_frame(self, substeps: int | None = None, *, keep: bool = True) -> None:
         """Launch everything a frame consists of, in order. Nothing here allocates or reads back.
@@ -385,9 +399,9 @@ class Simulation:
             if carry is not None:
                 x = x + carry.numpy()
         elastic = sum(solver.energy(x) for solver in self.solvers) + sum(force.energy(x) for force in self.forces)
-        return measure(self.model, x, v, np.array(self.world.gravity), elastic, self._pieces())
+        return measure(self.model, x, v, np.array(self.world.gravity), elastic, self.piece_of_particles())
 
-    def _pieces(self) -> np.ndarray | None:
+    def piece_of_particles(self) -> np.ndarray | None:
         """The piece of its body that each particle belongs to (n,); None where nothing can break."""
         piece = None
         for body in self.model.bodies:
@@ -399,12 +413,37 @@ class Simulation:
 
     def contact_list(self) -> ContactList:
         """The contacts at the end of the last frame, with the bodies and vertices that touch."""
-        found = self.contacts.read()
+        return self._named(self.contacts.read())
+
+    def _named(self, found: ContactList) -> ContactList:
+        """Contacts with the bodies and vertices that touch."""
         vertex = np.zeros(self.state.count, np.int64)
         for body in self.model.bodies:
             vertex[body.particle_of] = np.arange(len(body.rank))
         body_of = self.model.particles.body[found.particle]
         return dataclasses.replace(found, body=body_of, vertex=vertex[found.particle])
+
+    def contact_forces(self) -> tuple[ContactList, np.ndarray]:
+        """Contacts now and the force of each on its particle [N] (c, 3), measured by a step that is then undone.
+
+        The forces are those of one step: a body that trembles on a floor is carried on average only.
+        """
+        state = self.state
+        touched = [*self.arrays().values(), state.x_next, state.v_next, state.f_ext]
+        touched += [self.contacts.surface, self.contacts.depth]
+        saved = [wp.clone(array) for array in touched]
+        self.world.has_f_ext = self.is_forced()
+        if self.is_forced():
+            self.apply_forces()
+        mass = self.model.particles.mass
+        found, forces = trial_forces(state, self.solvers, self.pipeline, self.contacts, mass, self.dt)
+        for array, values in zip(touched, saved, strict=True):
+            wp.copy(array, values)
+        return self._named(found), forces
+
+    def collider(self, name: str) -> Collider:
+        """A collider by name, as it is now: where `move_collider` has brought it."""
+        return self.pipeline.now(name)
 
     # ---- touching -----------------------------------------------------------------------------------------------
 
@@ -448,42 +487,73 @@ class Simulation:
         target: Sequence[float],
         stiffness: float = 100.0,
         damping: float | None = None,
+        *,
+        spread: int | None = None,
     ) -> int:
         """Pull a vertex towards a point with a spring [N/m]; returns a handle for `move_pull` and `release`.
 
-        The damping [N s/m] defaults to that of a critically damped spring on the vertex's mass.
+        A light vertex alone can only be pulled weakly: the step allows 0.25 m / dt^2. What is pulled therefore is a
+        weighted point of the body, x_p = sum of w_i x_i over the vertex and its neighbours, and w_i of the force goes
+        to each. A pull that is too strong even so is weakened, with a note.
+
+        Args:
+            body: name or number.
+            vertex: of the mesh that was added.
+            target: where the vertex goes [m].
+            stiffness: [N/m].
+            damping: [N s/m]; that of a critically damped spring on the mass that is held, if not given.
+            spread: number of particles that are held, at most 256, by their distance now; as few as let the step
+                allow stiffness and damping if not given, 1 for the vertex alone.
         """
-        chosen = self._vertex(body, vertex)
-        if len(chosen) != 1:
-            raise InputError(
-                f"{vertex!r} names {len(chosen)} vertices", "pull.vertex", "Give one; start a pull for each"
-            )
-        particle = int(chosen[0])
-        stiffness = as_positive(stiffness, "pull.stiffness", "N/m")
-        mass = float(self.model.particles.mass[particle])
-        if damping is not None and damping != 0.0:
-            damping = as_positive(damping, "pull.damping", "N s/m")
-        slot = self.pulls.free_slot()
-        # an explicit pull has a stable step of its own: weaken it rather than let it explode
-        used = min(stiffness, 0.25 * mass / self.dt**2)
-        drag = min(2.0 * math.sqrt(used * mass) if damping is None else damping, 0.25 * mass / self.dt)
-        if used < stiffness:
-            self.notes.append(f"The pull of {stiffness:g} N/m was weakened to {used:.3g} N/m, which the step allows.")
-        self.pulls.set(slot, particle, as_bounded(target, FARTHEST, "pull.target", "m"), used, drag)
-        return slot
+        particle = hands.one_vertex(self._vertex(body, vertex), vertex)
+        return hands.pull_particle(self, self.body(body), particle, target, stiffness, damping, spread)
+
+    def pull_seen(
+        self,
+        body: str | int,
+        seen_vertex: int,
+        target: Sequence[float],
+        stiffness: float = 100.0,
+        damping: float | None = None,
+        spread: int | None = None,
+    ) -> int:
+        """Pull a vertex of `surface_positions` of a body, as `pull` does, through the particles that carry it.
+
+        The damping [N s/m] defaults to half of what is critical for the whole body: one that hangs on a hand comes to
+        rest. A `spread` of 1 holds those particles alone that carry the vertex.
+        """
+        return hands.pull_seen(self, self.body(body), seen_vertex, target, stiffness, damping, spread)
 
     def move_pull(self, handle: int, target: Sequence[float]) -> None:
         """Move the point a pull leads to."""
-        pull = self.pulls.get(handle)
-        if pull.particle < 0:
-            raise InputError(f"pull {handle} is not active", "pull", "Start it with pull()")
-        self.pulls.set(
-            handle, pull.particle, as_bounded(target, FARTHEST, "pull.target", "m"), pull.stiffness, pull.damping
-        )
+        self.pulls.held(handle)
+        self.pulls.move(handle, as_bounded(target, FARTHEST, "pull.target", "m"))
+
+    def pull_point(self, handle: int) -> np.ndarray:
+        """Where the point that a pull holds is now [m] (3,): the vertex at first; it keeps its place to the patch."""
+        return self.pulls.measure(handle, self.state)[0]
+
+    def pull_force(self, handle: int) -> float:
+        """How strongly a pull pulls now [N]."""
+        return float(np.linalg.norm(self.pulls.measure(handle, self.state)[1]))
 
     def release(self, handle: int) -> None:
         """End a pull."""
         self.pulls.release(handle, self.state)
+
+    def set_gravity(self, gravity: Sequence[float]) -> None:
+        """Change gravity [m/s^2], between frames."""
+        chosen = as_vector(gravity, "gravity")
+        self._look_before_change()
+        self.world.gravity = chosen
+        self.forget_programs()
+
+    def set_wind(self, velocity: Sequence[float]) -> None:
+        """Change the velocity of the air [m/s], between frames; zero is no wind and no air, see `Wind`."""
+        chosen = as_bounded(velocity, FASTEST, "wind", "m/s")
+        self._look_before_change()
+        self.wind.set(chosen)
+        self.state.f_ext.zero_()  # every force writes its own again at the next substep
 
     def set_state(
         self, body: str | int, positions: np.ndarray | None = None, velocities: np.ndarray | None = None
@@ -508,6 +578,66 @@ class Simulation:
             solver.reset(self.state, which.particles)
         self._skins_stale = True
 
+    def move_collider(
+        self,
+        name: str,
+        position: Sequence[float],
+        velocity: Sequence[float] | None = None,
+        *,
+        radius: float | None = None,
+    ) -> None:
+        """Move a sphere; during the next frame it glides to its new place and pushes what is in its way.
+
+        A way of more than ten radii is a jump: the sphere is there at once and sweeps nothing along.
+
+        Args:
+            name: of the collider.
+            position: its new centre [m].
+            velocity: what its surface does [m/s] until it is moved again; it then is at its new place at once.
+            radius: its new radius [m], if it changes; at once.
+        """
+        self._look_before_change()
+        slot, mover = self.pipeline.mover(name)
+        place = as_bounded(position, FARTHEST, "move_collider.position", "m")
+        speed = None if velocity is None else as_bounded(velocity, FASTEST, "move_collider.velocity", "m/s")
+        mover.move(slot, place, speed, radius, self.substeps, self.frame_dt)
+
+    def can_cut(self, body: str | int) -> bool:
+        """Whether a body can be cut: it is shape-matched, its material has a fracture_strain, and it has clusters."""
+        return self._links(self.body(body).name) is not None
+
+    def cut(
+        self, first: Sequence[float], last: Sequence[float], eye: Sequence[float], body: str | int | None = None
+    ) -> int:
+        """Cut bodies along the wedge between the rays from the eye through two points, as far as they go.
+
+        Args:
+            first, last: where the stroke begins and ends [m].
+            eye: where it is seen from [m].
+            body: the one to cut; all that can be cut if not given.
+
+        Returns:
+            number of links between clusters that broke; each body falls apart where none is left.
+        """
+        self._look_before_change()
+        wedge = Wedge.between(first, last, eye)
+        if body is not None and not self.can_cut(body):
+            raise InputError(
+                f"body '{self.body(body).name}' cannot be cut",
+                "cut",
+                "Give its material a fracture_strain, and the body method 'shape_matching' with several clusters",
+            )
+        x, done = self.state.x.numpy(), 0
+        for which in self.model.bodies if body is None else [self.body(body)]:
+            links, own = self._links(which.name), slice(*which.particles)
+            if links is not None:
+                crossed = crossed_links(links, x[own], self.model.particles.mass[own], wedge)
+                done += sum(solver.break_links(which.name, crossed) for solver in self.solvers)
+        if done:
+            self._follow_breaks()
+            self._skins_stale = True
+        return done
+
     def reset_shape(self, body: str | int) -> None:
         """Give a body that has yielded its original rest shape back; its particles stay where they are."""
         self._look_before_change()
@@ -520,6 +650,10 @@ class Simulation:
                 "Use method 'shape_matching' for bodies that yield",
             )
 
+    def adopt(self, other: Simulation) -> None:
+        """Become another simulation in place, for those who hold a reference to this one."""
+        self.__dict__ = dict(other.__dict__)
+
     def forget_programs(self) -> None:
         """Record the frame again before it runs next: what takes part in it has changed."""
         self._programs.clear()
@@ -531,6 +665,7 @@ class Simulation:
         arrays = {f"state.{k}": a for k, a in self.state.checkpointed().items()}
         for solver in self.solvers:
             arrays |= {f"{solver.name}.{k}": a for k, a in solver.scratch().items()}
+        arrays |= {f"colliders.{k}": a for k, a in self.pipeline.arrays().items()}
         for force in self.forces:
             arrays |= {f"forces.{k}": a for k, a in force.arrays().items()}
         return arrays

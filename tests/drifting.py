@@ -81,6 +81,12 @@ class Drifting:
     def links(self, body):
         return None
 
+    def break_links(self, body, links):
+        return 0
+
+    def held_impulses(self):
+        return None
+
     def wanted_step(self):
         return math.inf
 

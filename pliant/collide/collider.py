@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 import warp as wp
@@ -41,6 +41,40 @@ class Detector(Protocol):
             x: positions [m].
             margin: near misses up to this count as touching, with a depth of zero [m].
             contacts: slot k of particle i is row ``i * contacts.slots + k``; a depth of -1 says that there is none.
+        """
+        ...
+
+
+@runtime_checkable
+class MovingDetector(Detector, Protocol):
+    """Colliders of a kind that can be moved between frames, without a new recording of the frame."""
+
+    def arrays(self) -> dict[str, wp.array]:
+        """What a checkpoint must hold of them, by name; numbers only."""
+        ...
+
+    def now(self, slot: int) -> Collider:
+        """The collider in a slot as it is now."""
+        ...
+
+    def move(
+        self,
+        slot: int,
+        position: tuple[float, float, float],
+        velocity: tuple[float, float, float] | None,
+        radius: float | None,
+        steps: int,
+        duration: float,
+    ) -> None:
+        """Move the collider in a slot.
+
+        Args:
+            slot: of the contacts.
+            position: where to [m].
+            velocity: what contacts see [m/s], and it is there at once; if not given it glides there.
+            radius: its new radius [m], if it changes.
+            steps: detections that a glide takes.
+            duration: time that a glide takes [s].
         """
         ...
 

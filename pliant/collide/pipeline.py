@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import warp as wp
 
-from pliant.collide.collider import Collider, Detector
+from pliant.collide.collider import Collider, Detector, MovingDetector
 from pliant.collide.contacts import Contacts
 from pliant.collide.shapes.plane import Plane
+from pliant.errors import InputError
 from pliant.physics.contact import PlaneData
 
 
@@ -29,9 +30,13 @@ class Pipeline:
         self.plane_count = len(planes)
         self.planes = wp.array(planes or [PlaneData()], dtype=PlaneData, device=device)
         self._detectors: list[Detector] = []
+        self._movers: dict[int, MovingDetector] = {}
         for kind in dict.fromkeys(type(c) for c in colliders):
             slots = [k for k, c in enumerate(colliders) if type(c) is kind]
-            self._detectors.append(kind.detector([colliders[k] for k in slots], slots, device))
+            detector = kind.detector([colliders[k] for k in slots], slots, device)
+            self._detectors.append(detector)
+            if isinstance(detector, MovingDetector):
+                self._movers |= dict.fromkeys(slots, detector)
 
     @property
     def slots(self) -> int:
@@ -53,3 +58,29 @@ class Pipeline:
         """
         for detector in self._detectors:
             detector.detect(x if before is None else before, x, margin, contacts)
+
+    def arrays(self) -> dict[str, wp.array]:
+        """What a checkpoint must hold of the colliders that can be moved, by name."""
+        movers = {id(mover): mover for mover in self._movers.values()}
+        return {name: array for mover in movers.values() for name, array in mover.arrays().items()}
+
+    def slot(self, name: str) -> int:
+        """The number of a collider."""
+        names = [collider.name for collider in self.colliders]
+        if name not in names:
+            raise InputError(f"no collider {name!r}", "collider", f"The colliders are: {', '.join(names) or 'none'}")
+        return names.index(name)
+
+    def now(self, name: str) -> Collider:
+        """A collider as it is now, by name."""
+        slot = self.slot(name)
+        return self._movers[slot].now(slot) if slot in self._movers else self.colliders[slot]
+
+    def mover(self, name: str) -> tuple[int, MovingDetector]:
+        """The number of a collider and what moves it; an `InputError` if it cannot be moved."""
+        slot = self.slot(name)
+        if slot not in self._movers:
+            raise InputError(
+                f"a {self.colliders[slot].kind} cannot be moved", f"collider '{name}'", "Use a sphere, which can"
+            )
+        return slot, self._movers[slot]

@@ -92,10 +92,10 @@ class RunLog:
         """How far linear momentum strayed from gravity's impulse, over total mass times the largest speed seen.
 
         Counted while the bodies fly freely, that is until a particle may have touched a plane for the first
-        time. None where nothing flies freely: with pins, pulls or drag, or in contact from the start.
+        time. None where nothing flies freely: with pins, pulls, wind or drag, or in contact from the start.
         """
         sim = self.sim
-        if sim.pins.count or sim.pulls.active or any(b.material.drag > 0 for b in sim.model.bodies):
+        if sim.pins.count or sim.pulls.active or sim.wind.active or any(b.material.drag > 0 for b in sim.model.bodies):
             return None
         mass = float(sim.model.particles.mass.sum())
         gravity = np.array(sim.world.gravity)

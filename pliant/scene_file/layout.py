@@ -205,6 +205,7 @@ def scene_table() -> Table:
             "scene": Table(
                 {
                     "gravity": Vector("[m/s^2]"),
+                    "wind": Vector("velocity of the air [m/s]; zero is no air at all"),
                     "frames": scalar("int", 240, "frames of a run", low=1, high=100_000_000),
                     **settings_of(SceneSettings),
                 },

@@ -11,7 +11,7 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,8 @@ from pliant.scene import MASS_SHIFT, Scene, SceneSettings
 from pliant.scene_file.form import LONGEST_NAME, Source, check_whole_numbers, shorten, shown, suggest
 from pliant.scene_file.layout import MOST_COPIES, VERSION, FilmSettings, scene_table
 from pliant.scene_file.lines import KeyLines, KeyPath
-from pliant.scene_file.meshes import MESH_KEYS, ProgressCall, body_mesh
+from pliant.scene_file.meshes import MESH_KEYS, MeshStore, ProgressCall, body_mesh
+from pliant.scene_file.tables import TableSource, plain
 from pliant.settings import check_value, describe_range, field_kind
 from pliant.solvers import solver_class, solver_classes
 from pliant.substeps import MOST_SUBSTEPS
@@ -132,6 +133,46 @@ def load_scene(
     return _Builder(checked, document, source, path, overrides, progress).build()
 
 
+def load_tables(
+    tables: Mapping[str, Any],
+    folder: str | os.PathLike,
+    name: str = "studio",
+    progress: ProgressCall | None = None,
+    meshes: MeshStore | None = None,
+) -> LoadedScene:
+    """A scene from the tables of a scene file, without the file; it may have no bodies.
+
+    Args:
+        tables: what a scene file holds, as dicts and lists.
+        folder: where files are looked up that are named in them.
+        name: of the scene, where the tables give none.
+        progress: called with the stage of the work on a mesh and how much of it is done.
+        meshes: meshes of earlier calls, by what they are made of; taken from there, and added to it.
+
+    Raises:
+        InputError: names key, value and remedy of the first thing that is wrong.
+    """
+    document = plain(tables)
+    if not document.get("body"):
+        document.pop("body", None)
+    path = Path(folder) / name
+    source = TableSource(path, document)
+    _check_version(document, source)
+    check_whole_numbers(document, source)
+    form = dataclasses.replace(scene_table(), required=("version",))
+    checked = {"body": [], **form.check(document, source, ())}
+    return _Builder(checked, document, source, path, Overrides(), progress, meshes).build()
+
+
+def read_tables(path: str | os.PathLike) -> dict[str, Any]:
+    """The tables of a scene file, checked for the version only."""
+    path = find_scene(path)
+    document, source = _parse(path)
+    _check_version(document, source)
+    check_whole_numbers(document, source)
+    return document
+
+
 def _parse(path: Path) -> tuple[dict[str, Any], Source]:
     """The file as tables, and its lines; errors of the TOML itself name the line too."""
     try:
@@ -194,6 +235,7 @@ class _Builder:
         path: Path,
         overrides: Overrides,
         progress: ProgressCall | None,
+        meshes: MeshStore | None = None,
     ):
         self.data = data
         self.document = document
@@ -201,6 +243,7 @@ class _Builder:
         self.path = path
         self.overrides = overrides
         self.progress = progress
+        self.meshes = meshes
         self.materials: dict[str, Material] = dict(PRESETS)
 
     def build(self) -> LoadedScene:
@@ -296,7 +339,7 @@ class _Builder:
 
     def _add_body(self, path: KeyPath) -> None:
         table = dict(self._value(path))
-        made = body_mesh(table, path, self.source, self._at, self.progress)
+        made = body_mesh(table, path, self.source, self._at, self.progress, self.meshes)
         table = {key: value for key, value in table.items() if key not in MESH_KEYS}
         pins = table.pop("pins", [])
         copies = table.pop("copies", None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -40,8 +41,16 @@ class BodyMesh:
     fill: float = 1.0
 
 
+MeshStore = dict[str, BodyMesh]
+
+
 def body_mesh(
-    table: dict[str, Any], path: KeyPath, source: Source, at: At, progress: ProgressCall | None = None
+    table: dict[str, Any],
+    path: KeyPath,
+    source: Source,
+    at: At,
+    progress: ProgressCall | None = None,
+    kept: MeshStore | None = None,
 ) -> BodyMesh:
     """The mesh of a [[body]] table.
 
@@ -51,7 +60,39 @@ def body_mesh(
         source: the scene file.
         at: gives errors of the core their place in the file.
         progress: called with the stage of the work on a mesh and how much of it is done.
+        kept: meshes of earlier calls by what they are made of; taken from there, and added to it.
     """
+    if kept is None:
+        return _make_mesh(table, path, source, at, progress)
+    key = _mesh_key(table, Path(source.path).parent)
+    if key not in kept:
+        kept[key] = _make_mesh(table, path, source, at, progress)
+    return kept[key]
+
+
+def _mesh_key(table: dict[str, Any], folder: Path) -> str:
+    """All that the mesh of a [[body]] table is made of: its keys, and the stamps of the files it is read from."""
+    keys = {key: table[key] for key in MESH_KEYS if key in table}
+    points = table.get("points")
+    named = [table.get("file"), table.get("file2"), table.get("skin")]
+    named.append(points.get("file") if isinstance(points, dict) else points)
+    stamps: list[tuple[str, int, int]] = []
+    for name in named:
+        if not isinstance(name, str):
+            continue
+        file = folder / name
+        # files that are read besides, such as .ele beside .node, have the same stem
+        stem = file.name.split(".")[0]
+        with contextlib.suppress(OSError, ValueError):
+            for entry in os.scandir(file.parent):
+                if entry.name.split(".")[0] == stem and entry.is_file():
+                    about = entry.stat()
+                    stamps.append((entry.path, about.st_mtime_ns, about.st_size))
+    return repr((keys, sorted(stamps)))
+
+
+def _make_mesh(table: dict[str, Any], path: KeyPath, source: Source, at: At, progress: ProgressCall | None) -> BodyMesh:
+    """The mesh of a [[body]] table, as in `body_mesh`."""
     settings = {key: table[key] for key in PREPARE_KEYS if key in table}
     if "points" in table:
         made = _points(table, settings, path, source, at)

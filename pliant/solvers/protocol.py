@@ -112,6 +112,15 @@ class Solver(Protocol):
         """What holds a body together that can break; None for one that cannot."""
         ...
 
+    def break_links(self, body: str, links: np.ndarray) -> int:
+        """Break some of `links`, by number, between frames; how many did, none of a body that cannot break."""
+        ...
+
+    def held_impulses(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """What planes did in the last `predict`: the normal of the plane that holds each particle (n, 3), zero for
+        none, and its impulse [N s] (n, 3); None if `predict` leaves contacts to `resolve`."""
+        ...
+
     def stable_step(self, state: State) -> float:
         """Largest time step that does not blow up [s]; infinity if there is no limit."""
         ...

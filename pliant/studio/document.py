@@ -109,7 +109,9 @@ class Document:
                 solver_class(method, "variant.method")
                 table["method"] = method
             if matching:
-                table["matching"] = edits.check_matching({**table.get("matching", {}), **plain(matching)}, table["name"])
+                table["matching"] = edits.check_matching(
+                    {**table.get("matching", {}), **plain(matching)}, table["name"]
+                )
         used = [method] if method is not None else list(dict.fromkeys(edits.method_of(table) for table in bodies))
         for key, value in (settings or {}).items():
             known = [m for m in used if key in edits.solver_keys(m)]
@@ -239,6 +241,18 @@ class Document:
             self._tables = tables
             self._last_edit = (tag, now)
 
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """Edits that are taken back if something is raised, as if they had not been."""
+        with self._lock:
+            saved = (self._tables, list(self._undo), list(self._redo), self._last_edit, self.folder)
+        try:
+            yield
+        except BaseException:
+            with self._lock:
+                self._tables, self._undo, self._redo, self._last_edit, self.folder = saved
+            raise
+
     def set(self, target: Mapping[str, Any], key: str, value: Any) -> None:
         """Set one value, checked before anything changes; None removes it, so that the default holds.
 
@@ -325,17 +339,18 @@ class Document:
 
     def undo(self) -> bool:
         """Bring back what was before the last edit; False if there is nothing to undo."""
-        return self._swap(self._undo, self._redo)
+        return self._swap("_undo", "_redo")
 
     def redo(self) -> bool:
         """Do again what was undone last; False if there is nothing."""
-        return self._swap(self._redo, self._undo)
+        return self._swap("_redo", "_undo")
 
-    def _swap(self, take: list[dict[str, Any]], give: list[dict[str, Any]]) -> bool:
+    def _swap(self, take: str, give: str) -> bool:
         with self._lock:
-            if not take:
+            found = getattr(self, take)
+            if not found:
                 return False
-            give.append(self._tables)
-            self._tables = take.pop()
+            getattr(self, give).append(self._tables)
+            self._tables = found.pop()
             self._last_edit = None
             return True

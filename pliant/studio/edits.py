@@ -368,12 +368,12 @@ def set_pins(tables: Tables, folder: Path, name: str, vertices: Any) -> None:
 def add_collider(tables: Tables, folder: Path, kind: str, table: dict[str, Any]) -> str:
     """Add a collider's table under a name that is free; returns the name."""
     if kind not in collider_classes():
-        raise InputError(f"no kind {kind!r} of collider", "add_collider", suggest(str(kind), collider_classes(), "Give"))
+        raise InputError(
+            f"no kind {kind!r} of collider", "add_collider", suggest(str(kind), collider_classes(), "Give")
+        )
     taken = {entry["name"] for other in collider_classes() for entry in tables.get(other, [])}
     name = _free_name(str(table.get("name") or kind), taken)
     table = {"name": name, **{key: value for key, value in table.items() if key != "name"}}
     _check_collider(kind, table, folder)
     tables.setdefault(kind, []).append(table)
     return name
-
-

@@ -73,6 +73,15 @@ def decode(data: bytes | memoryview) -> tuple[int, dict[str, Any], dict[str, mem
     return kind, header, sections
 
 
+def changed(data: bytes, changes: Mapping[str, Any]) -> bytes:
+    """The same message with some values of its header changed."""
+    _, _, length, _ = HEAD.unpack_from(data)
+    kind, header, _ = decode(data)
+    text = json.dumps({**header, **changes}, separators=(",", ":"), allow_nan=False).encode()
+    text += b" " * (-(HEAD.size + len(text)) % ALIGN)
+    return b"".join([HEAD.pack(MAGIC, kind, len(text), 0), text, data[HEAD.size + length :]])
+
+
 def note(**content: Any) -> bytes:
     """A message without arrays."""
     return encode(NOTE, content)

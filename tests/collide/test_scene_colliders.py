@@ -17,6 +17,7 @@ from pliant.collide.shapes import collider_classes
 from pliant.collide.shapes.box import Box
 from pliant.collide.shapes.heightmap import Heightmap
 from pliant.collide.shapes.plane import Plane
+from pliant.collide.shapes.sphere import Sphere
 from pliant.collide.solids import recorded_solids
 from pliant.export.frames import FramesReader, FramesWriter
 from pliant.launch import launch
@@ -80,7 +81,7 @@ def scene_file(tmp_path):
 
 def test_every_kind_is_found_and_complete():
     kinds = collider_classes()
-    assert kinds == {"box": Box, "heightmap": Heightmap, "plane": Plane}
+    assert kinds == {"box": Box, "heightmap": Heightmap, "plane": Plane, "sphere": Sphere}
     for kind, cls in kinds.items():
         assert cls.kind == kind and issubclass(cls, Collider) and cls.meaning and dataclasses.is_dataclass(cls)
 

@@ -35,7 +35,7 @@ def write(mesh: SurfaceMesh | TetMesh, path: Path) -> None:
         solid.CreateSurfaceFaceVertexIndicesAttr(pxr.Vt.Vec3iArray.FromNumpy(tets.surface()))
         geometry = solid
     else:
-        geometry = _define_surface(pxr, stage, place, mesh, points)
+        geometry = define_surface(pxr, stage, place, mesh, points)
     geometry.GetPrim().SetDisplayName(name)
     extent = np.stack([mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)]).astype(np.float32)
     geometry.CreateExtentAttr(pxr.Vt.Vec3fArray.FromNumpy(extent))
@@ -53,7 +53,10 @@ def _save(stage: Any, path: Path) -> None:
         file.write(data)
 
 
-def _define_surface(pxr: Any, stage: Any, place: str, surface: SurfaceMesh, points: Any) -> Any:
+def define_surface(
+    pxr: Any, stage: Any, place: str, surface: SurfaceMesh, points: Any, materials: str = "/model/materials"
+) -> Any:
+    """The prim of a surface at ``place``, with its look; its paints become materials under ``materials``."""
     look = surface.look or Look()
     count = len(surface.triangles)
     mesh = pxr.UsdGeom.Mesh.Define(stage, place)
@@ -82,7 +85,7 @@ def _define_surface(pxr: Any, stage: Any, place: str, surface: SurfaceMesh, poin
     if look.paint_of is not None:
         for number, paint in enumerate(look.paints):
             subset = _add_subset(pxr, mesh, f"paint_{number}", paint.name, look.paint_of == number, "materialBind")
-            material = _add_material(pxr, stage, f"/model/materials/paint_{number}", paint)
+            material = _add_material(pxr, stage, f"{materials}/paint_{number}", paint)
             if subset is not None:
                 pxr.UsdShade.MaterialBindingAPI.Apply(subset.GetPrim()).Bind(material)
     return mesh

@@ -208,6 +208,18 @@ class ImplicitEuler:
             [self.normal, self.dv, self.grip],
         )
 
+    def held_impulses(self) -> tuple[np.ndarray, np.ndarray]:
+        """Normals of the planes that held particles in the last step (n, 3), zero for none, and their impulses [N s]
+        (n, 3): pushes and friction as `newton.finish` gave them; reads back from the device."""
+        arrays = (self.normal, self.full, self.v, self.grip, self.mass)
+        normal, full, v, grip, mass = (array.numpy().astype(np.float64) for array in arrays)
+        push = np.maximum(0.0, -np.einsum("ij,ij->i", full, normal))
+        slip = v - grip[:, :3]
+        slip -= np.einsum("ij,ij->i", slip, normal)[:, None] * normal
+        speed = np.linalg.norm(slip, axis=1)
+        taken = np.minimum(mass, grip[:, 3] * push / np.maximum(speed, 1e-30))
+        return normal, push[:, None] * normal - taken[:, None] * slip
+
     def last_iterations(self) -> int:
         """CG iterations of the last step; reads back from the device."""
         return int(self.scalars.numpy()[4])

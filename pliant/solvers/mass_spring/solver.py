@@ -97,6 +97,12 @@ class MassSpring:
     def links(self, body: str) -> None:
         return None
 
+    def break_links(self, body: str, links: np.ndarray) -> int:
+        return 0
+
+    def held_impulses(self) -> tuple[np.ndarray, np.ndarray] | None:
+        return None if self.implicit is None else self.implicit.held_impulses()
+
     def _cuda_kernel(self) -> Any:
         from pliant.solvers.mass_spring.cuda_kernels import step_kernel
 

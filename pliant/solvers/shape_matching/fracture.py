@@ -97,17 +97,32 @@ class Fracture:
             done, felt = found.break_links(links, math.sqrt(material.young / material.density) * frame_dt)
             relieved[rows] = felt
             if done:
-                before = self.group.rests[k]
-                self._set_tables(k)
-                self._carry_shape(k, before)
+                self._follow_links(k)
                 changed = True
         if changed or self._any_relieved:
             self.relieved.assign(relieved)
             self._any_relieved = bool(relieved.any())
         if changed:
-            flags = np.concatenate([found.broken for found in self.links.values()])
-            self.broken.assign(flags.astype(np.float32))
+            self._note_broken()
         return changed
+
+    def break_now(self, k: int, links: np.ndarray) -> int:
+        """Break links of a body however little they are stretched, as a knife does; how many did."""
+        done, _ = self.links[k].break_links(links, 0.0)
+        if done:
+            self._follow_links(k)
+            self._note_broken()
+        return done
+
+    def _follow_links(self, k: int) -> None:
+        """Let a body's tables follow its links, of which some broke."""
+        before = self.group.rests[k]
+        self._set_tables(k)
+        self._carry_shape(k, before)
+
+    def _note_broken(self) -> None:
+        flags = np.concatenate([found.broken for found in self.links.values()])
+        self.broken.assign(flags.astype(np.float32))
 
     def restored(self) -> bool:
         """Make the tables those of `broken`, which was set from outside; whether they were others."""

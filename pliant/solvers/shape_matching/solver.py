@@ -171,6 +171,16 @@ class ShapeMatching:
                     return found
         return None
 
+    def break_links(self, body: str, links: np.ndarray) -> int:
+        for fracture in self.fractures.values():
+            for k in fracture.links:
+                if fracture.group.bodies[k].name == body:
+                    return fracture.break_now(k, links)
+        return 0
+
+    def held_impulses(self) -> tuple[np.ndarray, np.ndarray] | None:
+        return None
+
     def stable_step(self, state: State) -> float:
         return math.inf
 

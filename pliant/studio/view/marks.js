@@ -12,6 +12,9 @@ export class LaneMarks {
     this.contacts = null;
     this.showContacts = false;
     this.pulls = [];
+    this.client = null; // whose pulls the view draws itself, without waiting for the server
+    this.mine = new Tie(materials, this.group);
+    this.pinDots = [];
     this.ball = new THREE.Mesh(new THREE.SphereGeometry(1, 48, 24), materials.poke);
     this.ball.visible = false;
     this.ball.castShadow = true;
@@ -24,10 +27,29 @@ export class LaneMarks {
       this.ball.position.fromArray(header.poke.position);
       this.ball.scale.setScalar(header.poke.radius);
     }
-    const mine = (header.pulls ?? []).filter((pull) => pull.lane === lane);
+    const mine = (header.pulls ?? []).filter((pull) => pull.lane === lane && pull.client !== this.client);
     while (this.pulls.length < mine.length) this.pulls.push(new Tie(this.materials, this.group));
     this.pulls.forEach((tie, i) => tie.take(mine[i] ?? null, radius));
     this.#takeContacts(contacts, lane, radius);
+  }
+
+  /** Draws the view's own drag and the points it pinned, where the newest frame has them. */
+  own(drag, pins, bodies, size) {
+    const body = drag && bodies[drag.body];
+    this.mine.take(body?.box ? { at: body.vertex(drag.vertex), target: drag.target.toArray() } : null, size / 2);
+    while (this.pinDots.length < pins.length) {
+      const dot = new THREE.Mesh(new THREE.SphereGeometry(1, 16, 12), this.materials.pin);
+      dot.renderOrder = 5;
+      this.pinDots.push(dot);
+      this.group.add(dot);
+    }
+    this.pinDots.forEach((dot, i) => {
+      const at = pins[i] && bodies[pins[i].body];
+      dot.visible = Boolean(at?.box) && pins[i].vertex < at.about.vertices;
+      if (!dot.visible) return;
+      dot.position.fromArray(at.vertex(pins[i].vertex));
+      dot.scale.setScalar(0.012 * size);
+    });
   }
 
   #takeContacts(contacts, lane, radius) {
@@ -77,7 +99,9 @@ export class LaneMarks {
 
   dispose() {
     this.ball.geometry.dispose();
+    this.mine.dispose();
     this.pulls.forEach((tie) => tie.dispose());
+    this.pinDots.forEach((dot) => dot.geometry.dispose());
     for (const mesh of [this.arrows, this.dots]) {
       mesh?.geometry.dispose();
       mesh?.dispose();

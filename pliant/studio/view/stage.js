@@ -60,11 +60,11 @@ export class Stage {
     lit.radius = 1.7 * bounds.radius;
     this.sun.target.position.copy(lit.center);
     this.sun.position.copy(lit.center).addScaledVector(new THREE.Vector3(0.45, 1, 0.38).normalize(), 4 * lit.radius);
-    const { camera, } = this.sun.shadow;
+    const { camera } = this.sun.shadow;
     camera.left = camera.bottom = -lit.radius;
     camera.right = camera.top = lit.radius;
     camera.near = 1.5 * lit.radius;
-    camera.far = 9 * lit.radius;
+    camera.far = 14 * lit.radius;
     camera.updateProjectionMatrix();
     this.sun.shadow.normalBias = 0.012 * lit.radius;
     this.sun.shadow.bias = -0.0004;

@@ -1,0 +1,95 @@
+"""Forces of contacts, measured by a trial step: what each surface does to the velocity of each particle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import warp as wp
+
+from pliant.collide.contacts import ContactList, Contacts
+from pliant.collide.pipeline import Pipeline
+from pliant.model.state import State
+from pliant.solvers.protocol import Solver
+
+
+def trial_forces(
+    state: State, solvers: Sequence[Solver], pipeline: Pipeline, contacts: Contacts, mass: np.ndarray, dt: float
+) -> tuple[ContactList, np.ndarray]:
+    """Contacts of one step and the force of each [N] (c, 3); the caller puts all arrays back.
+
+    The step is resolved again and again, each time with one more collider: what that changes of the momentum, over the
+    step, is the force of that collider. So it does not matter how a method answers contacts, nor what else it does when
+    it resolves. What a method has let planes do already while it predicted, it tells itself.
+
+    Args:
+        state: forces that act besides those of the methods are in it already.
+        solvers: all methods of the simulation.
+        pipeline: all colliders.
+        contacts: where the contacts are written.
+        mass: [kg] (n,).
+        dt: length of the step [s].
+    """
+    if pipeline.slots == 0:
+        return contacts.read(), np.zeros((0, 3))
+    start = wp.clone(state.x)
+    for solver in solvers:
+        solver.predict(state, dt)
+    pipeline.detect(state.x_next, contacts, before=start)
+    depth = contacts.depth.numpy().reshape(-1, pipeline.slots).copy()
+    normal = np.array(contacts.surface.numpy()["normal"]).reshape(*depth.shape, 3)
+    impulse = np.zeros((*depth.shape, 3))
+
+    def resolved(slots: int) -> np.ndarray:
+        """Velocities after a step that meets only the first of the colliders."""
+        shown = np.where(np.arange(pipeline.slots) < slots, depth, np.float32(-1.0))
+        contacts.depth.assign(shown.reshape(-1))
+        wp.copy(state.x, start)
+        for solver in solvers:
+            solver.resolve(state, contacts, dt)
+        return state.v.numpy().astype(np.float64)
+
+    before = resolved(0)
+    for k in np.flatnonzero((depth >= 0.0).any(axis=0)).tolist():
+        after = resolved(k + 1)
+        impulse[:, k] = mass[:, None] * (after - before)
+        before = after
+    for solver in solvers:
+        held = solver.held_impulses()
+        if held is not None:
+            _add_held(held, state.x_next.numpy(), pipeline, depth, normal, impulse)
+    particle, collider = np.nonzero(depth >= 0.0)
+    found = ContactList(particle, collider, normal[particle, collider], depth[particle, collider])
+    return found, impulse[particle, collider] / dt
+
+
+def _add_held(
+    held: tuple[np.ndarray, np.ndarray],
+    x: np.ndarray,
+    pipeline: Pipeline,
+    depth: np.ndarray,
+    normal: np.ndarray,
+    impulse: np.ndarray,
+) -> None:
+    """Add impulses that planes gave while a method predicted, each to the plane with that normal that is nearest.
+
+    Args:
+        held: normal of the plane that holds each particle, zero for none, and its impulse [N s] (n, 3).
+        x: predicted positions [m] (n, 3).
+        pipeline: all colliders.
+        depth: of contacts [m] (n, slots), set to zero where a held particle is not among them yet.
+        normal: of contacts (n, slots, 3), likewise.
+        impulse: of contacts [N s] (n, slots, 3), added to.
+    """
+    particles = np.flatnonzero((held[0] ** 2).sum(axis=1) > 0.0)
+    planes = [k for k, collider in enumerate(pipeline.colliders) if collider.kind == "plane"]
+    if not len(particles) or not planes:
+        return
+    facing = pipeline.planes.numpy()["normal"].reshape(-1, 3)
+    away = np.abs(x[particles] @ facing.T - pipeline.planes.numpy()["offset"])
+    away[held[0][particles] @ facing.T < 1.0 - 1e-4] = np.inf
+    nearest = away.argmin(axis=1)
+    slot = np.array(planes)[nearest]
+    depth[particles, slot] = np.maximum(depth[particles, slot], 0.0)
+    normal[particles, slot] = facing[nearest]
+    impulse[particles, slot] += held[1][particles]

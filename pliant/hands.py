@@ -1,0 +1,171 @@
+"""Pulls on the bodies of a simulation: which particles a hand holds, and how strongly the step lets it pull."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.errors import InputError
+from pliant.forces.pull_kernels import MEMBERS
+from pliant.model.model import Body
+from pliant.vectors import FARTHEST, as_bounded, as_count, as_positive
+
+if TYPE_CHECKING:
+    from pliant.simulation import Simulation
+
+# What an explicit pull may use of the step: k <= LIMIT m / dt^2 and c <= LIMIT m / dt. Of (omega h)^2 + 2 c h <= 4
+# that takes 0.75, and a body with a step of 0.7 times its own stable one at most 2.8.
+LIMIT = 0.25
+
+
+def pull_particle(
+    sim: Simulation,
+    body: Body,
+    particle: int,
+    target: Sequence[float],
+    stiffness: float,
+    damping: float | None,
+    spread: int | None,
+) -> int:
+    """Pull a particle of a body (model's number) and as many around it as are asked for; see `Simulation.pull`."""
+    strength, drag = _checked(stiffness, damping)
+    count = _as_spread(spread)
+    goal = as_bounded(target, FARTHEST, "pull.target", "m")
+    near = np.array([particle])
+    if count != 1:
+        x = sim.state.x.numpy().astype(np.float64)
+        near = _nearest(sim, body, x, x[particle], particle)
+        if count is None:
+            count = _enough(sim, near, _needed_mass(sim, strength, drag))
+    return _start(sim, near[:count], None, None, goal, strength, drag)
+
+
+def pull_seen(
+    sim: Simulation,
+    body: Body,
+    vertex: Any,
+    target: Sequence[float],
+    stiffness: float,
+    damping: float | None,
+    spread: int | None,
+) -> int:
+    """Pull a vertex of what is seen of a body; see `Simulation.pull_seen`."""
+    number = as_count(vertex, f"pull of body '{body.name}': vertex", 0, body.seen_vertices - 1)
+    strength, drag = _checked(stiffness, damping)
+    count = _as_spread(spread)
+    goal = as_bounded(target, FARTHEST, "pull.target", "m")
+    if drag is None:
+        drag = math.sqrt(strength * float(sim.model.particles.mass[slice(*body.particles)].sum()))
+    seen = sim.surface_positions(body.name)[number].astype(np.float64)
+    x = sim.state.x.numpy().astype(np.float64)
+    hosts, weights = _hosts(body, number)
+    mass = sim.model.particles.mass
+    if len(hosts) and (
+        count == 1 or (count is None and _held_mass(weights, mass[hosts]) >= _needed_mass(sim, strength, drag))
+    ):
+        return _start(sim, hosts, weights, seen, goal, strength, drag)
+    near = _nearest(sim, body, x, seen, int(hosts[np.argmax(weights)]) if len(hosts) else None)
+    if count is None:
+        count = _enough(sim, near, _needed_mass(sim, strength, drag))
+    return _start(sim, near[:count], None, seen, goal, strength, drag)
+
+
+def _start(
+    sim: Simulation,
+    members: np.ndarray,
+    weights: np.ndarray | None,
+    point: np.ndarray | None,
+    target: tuple[float, float, float],
+    stiffness: float,
+    damping: float | None,
+) -> int:
+    """Begin a pull on particles; the weights go with the masses if none are given, which moves them most alike.
+
+    The point that is held is the first particle if none is given.
+    """
+    slot = sim.pulls.free_slot()
+    x = sim.state.x.numpy()[members].astype(np.float64)
+    mass = sim.model.particles.mass[members]
+    if weights is None:
+        weights = mass / mass.sum()
+    held = _held_mass(weights, mass)
+    used = min(stiffness, LIMIT * held / sim.dt**2)
+    drag = min(2.0 * math.sqrt(used * held) if damping is None else damping, LIMIT * held / sim.dt)
+    if used < stiffness:
+        sim.notes.append(f"The pull of {stiffness:g} N/m was weakened to {used:.3g} N/m, which the step allows.")
+    offset = (x[0] if point is None else point) - weights @ x if len(members) > 1 or point is not None else np.zeros(3)
+    sim.pulls.set(slot, members, target, used, drag, weights, tuple(offset.tolist()))
+    return slot
+
+
+def _held_mass(weights: np.ndarray, mass: np.ndarray) -> float:
+    """Mass that a force on the point sum of w_i x_i feels [kg]: 1 / sum of w_i^2 / m_i."""
+    return float(1.0 / np.sum(weights**2 / mass))
+
+
+def _needed_mass(sim: Simulation, stiffness: float, damping: float | None) -> float:
+    """Mass that must be held for the step to allow a pull [kg]."""
+    return max(stiffness * sim.dt**2, (damping or 0.0) * sim.dt) / LIMIT
+
+
+def _enough(sim: Simulation, near: np.ndarray, needed: float) -> int:
+    """How many of these particles have the mass that is needed, or all. The weights go with the masses."""
+    return min(int(np.searchsorted(np.cumsum(sim.model.particles.mass[near]), needed * (1.0 - 1e-9))) + 1, len(near))
+
+
+def _nearest(sim: Simulation, body: Body, x: np.ndarray, point: np.ndarray, first: int | None) -> np.ndarray:
+    """The particles of a body nearest to a point, at most 256, the nearest first.
+
+    Of a body that has come apart only those of one piece count: the one of `first`, or of the nearest.
+    """
+    own = np.arange(*body.particles)
+    distance = np.linalg.norm(x[own] - point, axis=1)
+    start = own[int(np.argmin(distance))] if first is None else first
+    piece = sim.piece_of_particles()
+    if piece is not None:
+        kept = piece[own] == piece[start]
+        own, distance = own[kept], distance[kept]
+    distance[own == start] = -1.0
+    if len(own) > MEMBERS:
+        # all that are as near as the 256th, so that which of them are taken does not depend on a partition
+        kept = distance <= np.partition(distance, MEMBERS - 1)[MEMBERS - 1]
+        own, distance = own[kept], distance[kept]
+    return own[np.argsort(distance, kind="stable")][:MEMBERS]
+
+
+def _hosts(body: Body, vertex: int) -> tuple[np.ndarray, np.ndarray]:
+    """Particles and weights that place a seen vertex; none where it follows clusters."""
+    if body.embedding is not None:
+        hosts, weights = body.embedding.hosts[vertex], body.embedding.weights[vertex]
+        used, place = np.unique(hosts, return_inverse=True)
+        share = np.bincount(place, weights)
+        return used[share != 0.0].astype(np.int64), share[share != 0.0]
+    if body.follows_clusters:
+        return np.zeros(0, np.int64), np.zeros(0)
+    if body.ball_radius is not None:
+        vertex //= len(body.ball())
+    return body.particle_of[vertex : vertex + 1], np.ones(1)
+
+
+def _checked(stiffness: float, damping: float | None) -> tuple[float, float | None]:
+    stiffness = as_positive(stiffness, "pull.stiffness", "N/m")
+    if damping is not None and damping != 0.0:
+        damping = as_positive(damping, "pull.damping", "N s/m")
+    return stiffness, damping
+
+
+def _as_spread(spread: Any) -> int | None:
+    """Number of particles; None for as many as the pull needs."""
+    return None if spread is None else max(1, as_count(spread, "pull.spread", 0, MEMBERS))
+
+
+def one_vertex(particles: np.ndarray, vertex: Any) -> int:
+    """The particle of what names one vertex."""
+    if len(particles) != 1:
+        raise InputError(
+            f"{vertex!r} names {len(particles)} vertices", "pull.vertex", "Give one; start a pull for each"
+        )
+    return int(particles[0])

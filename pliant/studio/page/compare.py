@@ -1,0 +1,136 @@
+"""The panel that runs the scene by several methods side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nicegui import ui
+
+from pliant.solvers import solver_class, solver_classes
+from pliant.solvers.shape_matching.settings import Matching
+from pliant.studio.fields import FieldForm, field_forms
+from pliant.studio.page.controls import choice, hint, icon_button, mark, text_button
+from pliant.studio.page.form import Form
+from pliant.studio.page.session import Session
+
+FEWEST, MOST = 2, 4
+LANE_MATCHING = ("mode", "clusters")
+
+
+def lane_forms(method: str) -> tuple[list[FieldForm], list[FieldForm]]:
+    """What a lane may choose of a method: fields of its `Matching`, and of its settings."""
+    cls = solver_class(method)
+    if cls.shares_rest:
+        return field_forms(Matching, keys=LANE_MATCHING), []
+    return [], [form for form in field_forms(cls.Settings) if form.kind == "choice"][:1]
+
+
+def lane_name(lane: dict[str, Any]) -> str:
+    """What a lane is called: its method and what it has chosen."""
+    chosen = [str(value) for part in ("settings", "matching") for value in lane.get(part, {}).values()]
+    return " ".join([lane["method"].replace("_", " "), *chosen])
+
+
+class ComparePanel:
+    """Two to four lanes, one of which the others are measured against."""
+
+    def __init__(self, session: Session):
+        self.session = session
+        self.lanes: list[dict[str, Any]] = []
+        self.reference = 0
+        hint("The same scene simulated in several ways, side by side. What you do to one you do to all.")
+        self.box = ui.element("div").classes("pl-lanes")
+        with ui.element("div").classes("pl-bar"):
+            self.add = text_button("Add lane", "compare-add", lambda: self._add(), "add")
+            self.start = text_button("Compare", "compare-start", self._start, "view_column", main=True)
+            self.stop = text_button("End", "compare-stop", self._stop, "close")
+        for method in self._first_methods():
+            self._add(method)
+        self.show(session.described)
+        session.panels.append(self.show)
+
+    @staticmethod
+    def _first_methods() -> list[str]:
+        methods = list(solver_classes())
+        return (methods * FEWEST)[:FEWEST]
+
+    def _add(self, method: str | None = None) -> None:
+        if len(self.lanes) < MOST:
+            self.lanes.append({"method": method or next(iter(solver_classes())), "values": {}})
+            self._build()
+
+    def _remove(self, number: int) -> None:
+        self._keep()
+        del self.lanes[number]
+        self.reference = min(self.reference, len(self.lanes) - 1)
+        self._build()
+
+    def _build(self) -> None:
+        """The rows of the lanes, built again when one comes, goes or changes its method."""
+        self.box.clear()
+        with self.box:
+            for k, lane in enumerate(self.lanes):
+                with mark(ui.element("div").classes("pl-lane"), f"lane-{k}"):
+                    with ui.element("div").classes("pl-line"):
+                        radio = ui.button(
+                            icon="radio_button_checked" if k == self.reference else "radio_button_unchecked",
+                            on_click=lambda k=k: self._refer(k),
+                        ).props("flat round dense size=sm")
+                        mark(radio, f"lane-{k}-reference", f"Lane {k + 1} is the reference")
+                        with radio:
+                            ui.tooltip("The reference: errors of the others are measured against it")
+                        names = {m: m.replace("_", " ") for m in solver_classes()}
+                        picked = lambda event, k=k: self._pick(k, event.value)
+                        choice(names, lane["method"], f"lane-{k}-method", f"Method of lane {k + 1}", picked)
+                        if len(self.lanes) > FEWEST:
+                            icon_button("close", f"lane-{k}-remove", f"Remove lane {k + 1}", lambda k=k: self._remove(k))
+                    matching, settings = lane_forms(lane["method"])
+                    lane["matching"] = Form(matching, f"lane-{k}", None, slider=False)
+                    lane["settings"] = Form(settings, f"lane-{k}", None, slider=False)
+                    for part in ("matching", "settings"):
+                        known = {key: v for key, v in lane["values"].items() if key in lane[part].rows}
+                        lane[part].show(known)
+        self.add.set_visibility(len(self.lanes) < MOST)
+
+    def _keep(self) -> None:
+        for lane in self.lanes:
+            lane["values"] = {key: row.value for part in ("matching", "settings") for key, row in lane[part].rows.items()}
+
+    def _refer(self, number: int) -> None:
+        self._keep()
+        self.reference = number
+        self._build()
+
+    def _pick(self, number: int, method: str) -> None:
+        self._keep()
+        self.lanes[number]["method"] = method
+        self._build()
+
+    def tables(self) -> list[dict[str, Any]]:
+        """The lanes as the command takes them; raises at a value that is wrong."""
+        tables: list[dict[str, Any]] = []
+        for lane in self.lanes:
+            table = {"method": lane["method"]}
+            for part in ("matching", "settings"):
+                values = {key: row.read() for key, row in lane[part].rows.items()}
+                if values:
+                    table[part] = values
+            table["name"] = lane_name(table)
+            tables.append(table)
+        return tables
+
+    async def _start(self) -> None:
+        try:
+            lanes = self.tables()
+        except Exception:
+            return  # said beside the field
+        await self.session.try_do("compare", lanes=lanes, reference=self.reference)
+
+    async def _stop(self) -> None:
+        await self.session.try_do("compare", lanes=[], reference=0)
+
+    def show(self, described: dict[str, Any]) -> None:
+        """Follow what the engine does."""
+        comparing = bool(described.get("comparing"))
+        self.start.set_text("Compare anew" if comparing else "Compare")
+        self.stop.set_visibility(comparing)
