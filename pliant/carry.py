@@ -169,7 +169,9 @@ def _carry_forces(old: Simulation, new: Simulation) -> None:
     """What the forces inside of bodies remember, where all bodies are the same."""
     for before, now in zip(old.forces, new.forces, strict=False):
         theirs, ours = before.arrays(), now.arrays()
-        if type(before) is type(now) and {k: a.shape for k, a in theirs.items()} == {k: a.shape for k, a in ours.items()}:
+        if type(before) is type(now) and {k: a.shape for k, a in theirs.items()} == {
+            k: a.shape for k, a in ours.items()
+        }:
             for key, array in ours.items():
                 array.assign(theirs[key].numpy())
 

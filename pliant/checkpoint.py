@@ -118,8 +118,9 @@ def load_checkpoint(sim: Simulation, path: str | Path) -> None:
         array.assign(saved[name])
     sim.pins.load(pins)
     sim.pulls.load(saved["pulls"])
-    sim.set_gravity(world[0].tolist())
-    sim.set_wind(world[1].tolist())
+    gravity, wind = (tuple(row) for row in world.tolist())
+    sim.world.gravity = gravity
+    sim.wind.set(wind)
     sim.state.f_ext.zero_()
     sim.frame_number = int(meta["frame"])
     sim.follow_restored()

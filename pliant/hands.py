@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # What an explicit pull may use of the step: k <= LIMIT m / dt^2 and c <= LIMIT m / dt. Of (omega h)^2 + 2 c h <= 4
 # that takes 0.75, and a body with a step of 0.7 times its own stable one at most 2.8.
 LIMIT = 0.25
+# Methods whose velocity is that of before the forces' kick: under a force f it is -f h / 2 m at rest, not zero.
+EARLY_VELOCITY = ("shape_matching",)
 
 
 def pull_particle(
@@ -40,7 +42,7 @@ def pull_particle(
         near = _nearest(sim, body, x, x[particle], particle)
         if count is None:
             count = _enough(sim, near, _needed_mass(sim, strength, drag))
-    return _start(sim, near[:count], None, None, goal, strength, drag)
+    return _start(sim, body, near[:count], None, None, goal, strength, drag)
 
 
 def pull_seen(
@@ -66,15 +68,16 @@ def pull_seen(
     if len(hosts) and (
         count == 1 or (count is None and _held_mass(weights, mass[hosts]) >= _needed_mass(sim, strength, drag))
     ):
-        return _start(sim, hosts, weights, seen, goal, strength, drag)
+        return _start(sim, body, hosts, weights, seen, goal, strength, drag)
     near = _nearest(sim, body, x, seen, int(hosts[np.argmax(weights)]) if len(hosts) else None)
     if count is None:
         count = _enough(sim, near, _needed_mass(sim, strength, drag))
-    return _start(sim, near[:count], None, seen, goal, strength, drag)
+    return _start(sim, body, near[:count], None, seen, goal, strength, drag)
 
 
 def _start(
     sim: Simulation,
+    body: Body,
     members: np.ndarray,
     weights: np.ndarray | None,
     point: np.ndarray | None,
@@ -96,8 +99,9 @@ def _start(
     drag = min(2.0 * math.sqrt(used * held) if damping is None else damping, LIMIT * held / sim.dt)
     if used < stiffness:
         sim.notes.append(f"The pull of {stiffness:g} N/m was weakened to {used:.3g} N/m, which the step allows.")
+    give = 0.5 * drag * sim.dt / held if body.method in EARLY_VELOCITY else 0.0
     offset = (x[0] if point is None else point) - weights @ x if len(members) > 1 or point is not None else np.zeros(3)
-    sim.pulls.set(slot, members, target, used, drag, weights, tuple(offset.tolist()))
+    sim.pulls.set(slot, members, target, used, drag, weights, tuple(offset.tolist()), give)
     return slot
 
 

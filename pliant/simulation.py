@@ -27,6 +27,7 @@ from pliant.launch import Recording, copy, record
 from pliant.model.model import Body, Model
 from pliant.model.state import State
 from pliant.pins import PinPath, Pins
+from pliant.quantities import Quantities
 from pliant.skin.bodies import BodySkins
 from pliant.skin.pieces import PartingSkins
 from pliant.solvers.protocol import Solver, World
@@ -86,6 +87,7 @@ class Simulation:
         self._told_of_break = False
         self._skins_stale = True
         self.guard = Guard(model, device, stretch_limit)
+        self.quantities = Quantities(model, device)
         self.stable_dt = math.inf
         self._programs: dict[Any, Recording | wp.Graph] = {}
         self._good = {name: wp.clone(array) for name, array in self.arrays().items()}
@@ -365,7 +367,7 @@ class Simulation:
         Loose points are seen as small balls, whose vertices follow each other point by point.
         """
         bodies = self.model.bodies if body is None else [self.body(body)]
-        self._update_stale_skins()
+        self.update_skins()
         x = self.state.x.numpy()
         return np.concatenate(
             [b.seen_of(x[b.particle_of]) if b.skin is None else self.skins.positions(b.name) for b in bodies]
@@ -376,7 +378,7 @@ class Simulation:
         bodies = self.model.bodies if body is None else [self.body(body)]
         return np.concatenate([b.seen_colors() for b in bodies])
 
-    def _update_stale_skins(self) -> None:
+    def update_skins(self) -> None:
         """Move the skins if the state was changed outside a frame."""
         if (self._skins_stale or self.skins.stale) and self.skins.active:
             self.skins.update(self.state.x)
@@ -385,6 +387,14 @@ class Simulation:
     def velocities(self, body: str | int | None = None) -> np.ndarray:
         """Velocities [m/s] (n, 3) float32, like `positions`."""
         return self._in_user_order(self.state.v, body)
+
+    def quantity(self, name: str, body: str | int | None = None) -> np.ndarray:
+        """A number for each vertex (n,) float32, like `positions`: 'strain', 'stress' [Pa] or 'speed' [m/s].
+
+        Strain is the largest change of length in any direction over the length at rest, from the vertex's neighbours,
+        and stress the von Mises stress of the material's linear elasticity: the same for every method.
+        """
+        return self._in_user_order(self.quantities.measure(name, self.state), body)
 
     def _in_user_order(self, array: wp.array, body: str | int | None) -> np.ndarray:
         values = array.numpy()

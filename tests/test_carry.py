@@ -44,7 +44,7 @@ def test_a_softer_material_goes_on_from_where_the_body_was():
     np.testing.assert_array_equal(new.velocities(), old.velocities())
     old.frame(20)
     new.frame(20)
-    assert new.positions("bar")[:, 1].min() < old.positions("bar")[:, 1].min() - 0.01
+    assert new.positions("bar")[:, 1].mean() < old.positions("bar")[:, 1].mean() - 0.01
     np.testing.assert_allclose(new.positions("block"), old.positions("block"), atol=1e-4)
 
 

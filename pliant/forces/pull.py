@@ -16,8 +16,8 @@ from pliant.model.state import State
 
 Point = tuple[float, float, float]
 CAPACITY = SLOTS
-# Columns of a saved pull before the members: anchor, target, stiffness, damping, offset.
-_HEAD = 9
+# Columns of a saved pull before the members: anchor, target, stiffness, damping, offset, give.
+_HEAD = 10
 # Columns of files in which a pull held one particle.
 _OLD_WIDTH = 6
 
@@ -31,6 +31,8 @@ class Pull:
         weights: as many, which add up to 1.
         target: [m]. stiffness: [N/m]. damping: [N s/m].
         offset: from x_p to the point that is said to be held [m].
+        give: part of the force that its damping takes back again at rest, for methods whose velocities at rest are not
+            zero under a force: they are -f h / 2 m. The pull is weaker by 1 + give, so that k is what is seen at rest.
     """
 
     members: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
@@ -39,6 +41,7 @@ class Pull:
     stiffness: float = 0.0
     damping: float = 0.0
     offset: Point = (0.0, 0.0, 0.0)
+    give: float = 0.0
 
     @property
     def particle(self) -> int:
@@ -78,11 +81,12 @@ class Pulls:
         damping: float,
         weights: Sequence[float] | np.ndarray | None = None,
         offset: Point = (0.0, 0.0, 0.0),
+        give: float = 0.0,
     ) -> None:
         """Fill a slot: particles in the model's numbers, and weights that add up to 1 (alike if not given)."""
         held = np.atleast_1d(np.asarray(members, np.int64))
         share = np.full(len(held), 1.0 / len(held)) if weights is None else np.asarray(weights, np.float64)
-        self.host[slot] = Pull(held, share, target, float(stiffness), float(damping), offset)
+        self.host[slot] = Pull(held, share, target, float(stiffness), float(damping), offset, give)
         self._upload_members()
         self._upload_data()
 
@@ -147,7 +151,8 @@ class Pulls:
         rows = []
         for pull in self.host:
             data = kernels.PullData()
-            data.count, data.stiffness, data.damping = len(pull.members), pull.stiffness, pull.damping
+            data.count = len(pull.members)
+            data.stiffness, data.damping = pull.stiffness / (1.0 + pull.give), pull.damping / (1.0 + pull.give)
             data.target = wp.vec3(*(t - o for t, o in zip(pull.target, pull.offset, strict=True)))
             rows.append(data)
         self.data.assign(wp.array(rows, dtype=kernels.PullData, device="cpu"))
@@ -173,12 +178,12 @@ class Pulls:
         self._rows.assign(np.array([len(held)], np.int32))
 
     def saved(self) -> np.ndarray:
-        """The pulls as numbers, for a checkpoint (16, 521): see `_HEAD`, then 256 members (-1: none) and weights."""
+        """The pulls as numbers, for a checkpoint (16, 522): see `_HEAD`, then 256 members (-1: none) and weights."""
         table = np.zeros((SLOTS, _HEAD + 2 * MEMBERS))
         table[:, 0] = -1.0
         table[:, _HEAD : _HEAD + MEMBERS] = -1.0
         for row, pull in zip(table, self.host, strict=True):
-            row[:_HEAD] = [pull.particle, *pull.target, pull.stiffness, pull.damping, *pull.offset]
+            row[:_HEAD] = [pull.particle, *pull.target, pull.stiffness, pull.damping, *pull.offset, pull.give]
             row[_HEAD : _HEAD + len(pull.members)] = pull.members
             row[_HEAD + MEMBERS : _HEAD + MEMBERS + len(pull.members)] = pull.weights
         return table
@@ -196,16 +201,16 @@ class Pulls:
     def load(self, saved: np.ndarray) -> None:
         """Take over what `saved` returned, or the (16, 6) numbers of pulls on single particles."""
         for slot, row in enumerate(saved):
-            target, offset = _point(row[1:4]), (0.0, 0.0, 0.0)
+            target, offset, give = _point(row[1:4]), (0.0, 0.0, 0.0), 0.0
             if row[0] < 0:
                 self.host[slot] = Pull()
                 continue
             members, weights = row[:1].astype(np.int64), np.ones(1)
             if len(row) > _OLD_WIDTH:
-                offset = _point(row[6:_HEAD])
+                offset, give = _point(row[6:9]), float(row[9])
                 named = row[_HEAD : _HEAD + MEMBERS]
                 members, weights = named[named >= 0].astype(np.int64), row[_HEAD + MEMBERS :][named >= 0].copy()
-            self.host[slot] = Pull(members, weights, target, float(row[4]), float(row[5]), offset)
+            self.host[slot] = Pull(members, weights, target, float(row[4]), float(row[5]), offset, give)
         self._upload_members()
         self._upload_data()
 

@@ -5,8 +5,15 @@
 """
 
 from pliant.scene_file.layout import FilmSettings, scene_schema
-from pliant.scene_file.load import LoadedScene, Overrides, find_scene, load_scene, load_tables, read_tables, shipped_scenes
-
+from pliant.scene_file.load import (
+    LoadedScene,
+    Overrides,
+    find_scene,
+    load_scene,
+    load_tables,
+    read_tables,
+    shipped_scenes,
+)
 from pliant.scene_file.python_code import python_code
 from pliant.scene_file.write import scene_text
 

@@ -99,7 +99,16 @@ class _Writer:
         variable = re.sub(r"\W", "_", table["name"])
         if not variable.isidentifier() or keyword.iskeyword(variable) or variable in ("scene", "sim", "pliant", "np"):
             variable = f"material_{variable}"
-        while variable in self.variables.values() or variable in ("replace", "product", "offsets", "made", "collider", "Path", "n", "offset"):
+        while variable in self.variables.values() or variable in (
+            "replace",
+            "product",
+            "offsets",
+            "made",
+            "collider",
+            "Path",
+            "n",
+            "offset",
+        ):
             variable += "_"
         code = self._material({key: value for key, value in table.items() if key != "name"})
         self.variables[table["name"]] = variable

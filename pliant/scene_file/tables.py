@@ -59,9 +59,9 @@ def plain(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else value
 
 
-def named(tables: Mapping[str, Any]) -> dict[str, Any]:
+def named(given_tables: Mapping[str, Any]) -> dict[str, Any]:
     """The tables with a name for every body and collider, which is the one they would get when they are loaded."""
-    tables = plain(tables)
+    tables: dict[str, Any] = plain(given_tables)
     given = {table["name"] for table in tables.get("body", []) if table.get("name")}
     made: list[str] = []
     for table in tables.get("body", []):

@@ -197,8 +197,8 @@ def _same_origin(headers: dict[str, str], host: str) -> bool:
     if origin == "null":
         # Sent by our own page too where no referrer may be told; browsers let no page forge the other header.
         return site == "same-origin"
-    parts = urlsplit(origin)
     try:
+        parts = urlsplit(origin)
         return _with_port(parts.netloc, parts.scheme) == _with_port(host, parts.scheme)
     except ValueError:
         return False

@@ -24,7 +24,7 @@ from pliant.scene_file.meshes import MeshStore, ProgressCall
 from pliant.scene_file.tables import body_names, named, plain
 from pliant.solvers import solver_class, solver_classes
 from pliant.solvers.shape_matching.settings import Matching
-from pliant.studio import edits
+from pliant.studio import edits, lookup
 from pliant.studio.files_of import moved, resolved
 
 if TYPE_CHECKING:
@@ -112,11 +112,11 @@ class Document:
                 table["matching"] = edits.check_matching(
                     {**table.get("matching", {}), **plain(matching)}, table["name"]
                 )
-        used = [method] if method is not None else list(dict.fromkeys(edits.method_of(table) for table in bodies))
+        used = [method] if method is not None else list(dict.fromkeys(lookup.method_of(table) for table in bodies))
         for key, value in (settings or {}).items():
-            known = [m for m in used if key in edits.solver_keys(m)]
+            known = [m for m in used if key in lookup.solver_keys(m)]
             if not known:
-                every = sorted({k for m in used for k in edits.solver_keys(m)})
+                every = sorted({k for m in used for k in lookup.solver_keys(m)})
                 raise InputError(f"no setting {key!r}", "variant.settings", f"The settings are: {', '.join(every)}")
             for m in known:
                 edits.set_value(other._tables, other.folder, {"solver": m}, key, value)
@@ -143,12 +143,12 @@ class Document:
     def body(self, name: str) -> dict[str, Any]:
         """A copy of a body's table; the name may be that of one of its copies."""
         with self._lock:
-            return copy.deepcopy(edits.body_table(self._tables, name))
+            return copy.deepcopy(lookup.body_table(self._tables, name))
 
     def collider(self, name: str) -> tuple[str, dict[str, Any]]:
         """A collider's kind, and a copy of its table."""
         with self._lock:
-            kind, k = edits.collider_place(self._tables, name)
+            kind, k = lookup.collider_place(self._tables, name)
             return kind, copy.deepcopy(self._tables[kind][k])
 
     def loaded(self, progress: ProgressCall | None = None) -> LoadedScene:
@@ -178,15 +178,18 @@ class Document:
         return path
 
     def _saved_tables(self) -> dict[str, Any]:
-        return {key: value for key, value in self.tables.items() if value not in ([], {})}
+        """What is worth writing, in the order in which the format has it."""
+        tables = self.tables
+        order = [*edits.section_order(), *tables]
+        return {key: tables[key] for key in dict.fromkeys(order) if tables.get(key, {}) not in ([], {})}
 
     def describe(self) -> dict[str, Any]:
         """Bodies, colliders, scene settings and solver settings, as panels show them."""
         tables = self.tables
-        materials = edits.materials(tables)
+        materials = lookup.materials(tables)
         bodies = []
         for table in tables["body"]:
-            method = edits.method_of(table)
+            method = lookup.method_of(table)
             names = body_names(table)
             bodies.append(
                 {
@@ -194,8 +197,8 @@ class Document:
                     "names": names,
                     "method": method,
                     "table": table,
-                    "material": edits.material_of(table, materials),
-                    "preset": edits.preset_of(table),
+                    "material": lookup.material_of(table, materials),
+                    "preset": lookup.preset_of(table),
                     "matching": Matching(**table.get("matching", {})) if solver_class(method).shares_rest else None,
                     "notes": self._notes.get(names[0], []),
                 }
@@ -205,8 +208,10 @@ class Document:
             for kind in collider_classes()
             for table in tables.get(kind, [])
         ]
-        scene = {"gravity": list(Scene().gravity), "name": self.name, "description": tables.get("description", "")}
-        scene |= {key: getattr(SceneSettings(), key) for key in SceneSettings.__dataclass_fields__}
+        plain_scene = Scene()
+        known = [*SceneSettings.__dataclass_fields__, *(k for k, v in vars(plain_scene).items() if type(v) is tuple)]
+        defaults = {k: plain(getattr(plain_scene, k, getattr(plain_scene.settings, k, None))) for k in known}
+        scene = {**defaults, "name": self.name, "description": tables.get("description", "")}
         return {
             "bodies": bodies,
             "colliders": colliders,
@@ -221,7 +226,7 @@ class Document:
     def material(self, body: str) -> Material:
         """A body's material, with what its base says."""
         with self._lock:
-            return edits.material_of(edits.body_table(self._tables, body), edits.materials(self._tables))
+            return lookup.material_of(lookup.body_table(self._tables, body), lookup.materials(self._tables))
 
     # ---- editing ------------------------------------------------------------------------------------------------
 
@@ -274,12 +279,12 @@ class Document:
     def remove_body(self, name: str) -> None:
         """Remove a body, or all of its copies."""
         with self._edit() as tables:
-            tables["body"].remove(edits.body_table(tables, name))
+            tables["body"].remove(lookup.body_table(tables, name))
 
     def copy_body(self, name: str) -> str:
         """Add the same body again beside the old one; returns its name."""
         with self._edit() as tables:
-            table = copy.deepcopy(edits.body_table(tables, name))
+            table = copy.deepcopy(lookup.body_table(tables, name))
             members = set(body_names(table))
             meshes = [b.mesh.vertices for b in self.scene().bodies if b.name in members]
             low, high = np.min([v.min(axis=0) for v in meshes], 0), np.max([v.max(axis=0) for v in meshes], 0)
@@ -316,7 +321,7 @@ class Document:
     def remove_collider(self, name: str) -> None:
         """Remove a collider."""
         with self._edit() as tables:
-            kind, k = edits.collider_place(tables, name)
+            kind, k = lookup.collider_place(tables, name)
             del tables[kind][k]
 
     def replace(self, tables: Mapping[str, Any], folder: str | os.PathLike | None = None) -> None:

@@ -15,17 +15,21 @@ import numpy as np
 
 from pliant.collide.shapes import collider_classes
 from pliant.errors import InputError
-from pliant.materials import PRESETS, Material
 from pliant.scene_file.form import Kind, ListOf, Source, Table, suggest
 from pliant.scene_file.layout import scene_table
 from pliant.scene_file.lines import KeyLines
 from pliant.scene_file.tables import TableSource, body_names, plain
 from pliant.solvers import solver_class
 from pliant.solvers.shape_matching.settings import as_matching
-
-DEFAULT_MATERIAL = "soft_rubber"
-DEFAULT_METHOD = "mass_spring"
-Tables = dict[str, Any]
+from pliant.studio.lookup import (
+    DEFAULT_MATERIAL,
+    Tables,
+    body_table,
+    collider_place,
+    material_of,
+    materials,
+    named_material,
+)
 
 
 @functools.cache
@@ -46,75 +50,16 @@ def _section(key: str) -> Table:
     return form
 
 
+def section_order() -> list[str]:
+    """The keys of a scene file in their order."""
+    return list(_form().keys)
+
+
 def check_tables(tables: Tables, path: Path) -> None:
     """Refuse values of a file that make no sense; bodies may be missing."""
     given = {key: value for key, value in tables.items() if key != "body" or value}
     text = path.read_text(encoding="utf-8-sig")
     dataclasses.replace(_form(), required=("version",)).check(given, Source(path, KeyLines(text)), ())
-
-
-# ---- finding --------------------------------------------------------------------------------------------------------
-
-
-def body_table(tables: Tables, name: str) -> dict[str, Any]:
-    """The table of a body, by its name or by that of one of its copies."""
-    for table in tables["body"]:
-        if table["name"] == name:
-            return table
-    for table in tables["body"]:
-        if "copies" in table and name in body_names(table):
-            return table
-    known = [table["name"] for table in tables["body"]]
-    raise InputError(f"no body {name!r}", "body", suggest(str(name), known, "The bodies are"))
-
-
-def collider_place(tables: Tables, name: str) -> tuple[str, int]:
-    """The kind of a collider, and its place in the list."""
-    known: list[str] = []
-    for kind in collider_classes():
-        for k, table in enumerate(tables.get(kind, [])):
-            if table["name"] == name:
-                return kind, k
-            known.append(table["name"])
-    raise InputError(f"no collider {name!r}", "collider", suggest(str(name), known, "The colliders are"))
-
-
-def method_of(table: Mapping[str, Any]) -> str:
-    return str(table.get("method", DEFAULT_METHOD))
-
-
-def solver_keys(method: str) -> list[str]:
-    return [field.name for field in dataclasses.fields(solver_class(method).Settings)]
-
-
-def materials(tables: Tables) -> dict[str, Material]:
-    """Presets and the materials of the scene, by name."""
-    found = dict(PRESETS)
-    for table in tables.get("material", []):
-        values = {key: value for key, value in table.items() if key != "name"}
-        found[table["name"]] = _material(values, found, f"material '{table['name']}'")
-    return found
-
-
-def _material(value: Any, known: Mapping[str, Material], where: str) -> Material:
-    if isinstance(value, Mapping):
-        values = dict(value)
-        base = _material(values.pop("base"), known, f"{where}.base") if "base" in values else Material()
-        return dataclasses.replace(base, **values)
-    if value not in known:
-        raise InputError(f"no material {value!r} is known", where, suggest(str(value), known, "The materials are"))
-    return known[value]
-
-
-def material_of(table: Mapping[str, Any], known: Mapping[str, Material]) -> Material:
-    """The material of a body, with what its base says."""
-    return _material(table.get("material", DEFAULT_MATERIAL), known, f"body '{table['name']}'.material")
-
-
-def preset_of(table: Mapping[str, Any]) -> str | None:
-    """The preset or named material that a body's material is, or is based on."""
-    value = table.get("material", DEFAULT_MATERIAL)
-    return value.get("base") if isinstance(value, Mapping) else value
 
 
 # ---- setting --------------------------------------------------------------------------------------------------------
@@ -196,7 +141,7 @@ def _set_material(tables: Tables, folder: Path, name: str, key: str, value: Any)
     if key in ("preset", "base"):
         known = materials(tables)
         if value is not None:
-            _material(value, known, where)
+            named_material(value, known, where)
         _put(table, "material", value)
         return
     given = table.get("material", DEFAULT_MATERIAL)

@@ -8,19 +8,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-FILE_KEYS = ("file", "file2", "skin")
+FILE_KEYS = ("file", "file2", "skin", "points")
 
 
 def renamed(tables: dict[str, Any], rename: Callable[[str], str]) -> dict[str, Any]:
     """A copy of the tables in which every file has another name."""
     tables = copy.deepcopy(tables)
     for section in tables.values():
-        for table in section if isinstance(section, list) else []:
+        entries: list[Any] = section if isinstance(section, list) else []
+        for table in entries:
             if not isinstance(table, dict):
                 continue
-            points = table.get("points")
-            for holder, keys in ((table, (*FILE_KEYS, "points")), (points, ("file",))):
-                for key in keys if isinstance(holder, dict) else ():
+            holders: tuple[Any, ...] = (table, table.get("points"))
+            for holder in holders:
+                for key in FILE_KEYS if isinstance(holder, dict) else ():
                     if isinstance(holder.get(key), str):
                         holder[key] = rename(holder[key])
     return tables

@@ -15,6 +15,8 @@ Point = tuple[float, float, float]
 
 # Stiffness of a pull per mass of the body, at the strength 1 [1/s^2]: a body hangs 4 cm below the hand that holds it.
 PULL_RATE = 225.0
+# Largest force of a pull per mass of the body and strength [m/s^2]: a hand that is far away does not tear.
+MOST_PULL = 120.0
 # Speed at which the poking ball follows the hand at most [m/s]: soft bodies do not survive a bullet.
 FASTEST_BALL = 4.0
 # Reach of a pin, over the size of the body: a single vertex of a soft body holds little.
@@ -68,9 +70,23 @@ class Hands:
         if grab is None:
             raise InputError("nothing is held", "drag", "Grab a body first")
         grab.target, grab.seq = target, max(seq, grab.seq)
+        self._lead(lanes, grab)
+
+    def _lead_all(self, lanes: list[Lane]) -> None:
+        """Let all pulls act towards their targets during the next frame, with no more force than they should have."""
+        for grab in self.grabs.values():
+            self._lead(lanes, grab)
+
+    def _lead(self, lanes: list[Lane], grab: Grab) -> None:
         for lane, handle in zip(lanes, grab.handles, strict=True):
-            if lane.sim is not None and handle is not None:
-                lane.sim.move_pull(handle, target)
+            if lane.sim is None or handle is None:
+                continue
+            here = lane.sim.pull_point(handle)
+            way = np.array(grab.target) - here
+            length = float(np.linalg.norm(way))
+            reach = MOST_PULL / PULL_RATE
+            goal = here + way * (reach / length) if length > reach else np.array(grab.target)
+            lane.sim.move_pull(handle, goal.tolist())
 
     def release(self, lanes: list[Lane], client: str) -> None:
         grab = self.grabs.pop(client, None)
@@ -166,7 +182,12 @@ class Hands:
     def put_ball_away(self) -> None:
         self.ball = self._ball_target = None
 
-    def move_ball(self, lanes: list[Lane], dt: float) -> None:
+    def before_frame(self, lanes: list[Lane], dt: float) -> None:
+        """Move what hands hold towards where it is wanted, for the next frame of a duration [s]."""
+        self._lead_all(lanes)
+        self._move_ball(lanes, dt)
+
+    def _move_ball(self, lanes: list[Lane], dt: float) -> None:
         """Let the ball follow the hand during the next frame."""
         if self.ball is None or self._ball_target is None:
             return

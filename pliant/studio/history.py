@@ -29,7 +29,9 @@ class History:
 
     def add(self, frame: int, message: bytes) -> None:
         """Keep a frame's message. Frames later than it are forgotten: time went back."""
-        self.forget_after(frame - 1)
+        self.forget_after(frame)
+        if frame in self._frames:
+            self._bytes -= len(self._frames.pop(frame))
         self._frames[frame] = message
         self._bytes += len(message)
         self._thin()

@@ -11,7 +11,6 @@ import warp as wp
 from pliant.launch import launch
 from pliant.mesh.embed import Embedding
 from pliant.model.model import Body
-from pliant.quantities import Quantities
 from pliant.simulation import Simulation
 from pliant.skin.skin import Skin
 from pliant.studio import packing_kernels as kernels
@@ -87,7 +86,6 @@ class Packer:
         self._x = wp.zeros(self.count, dtype=wp.vec4us, device=self.device)
         self._normals = wp.zeros(self.count, dtype=wp.vec4b, device=self.device)
         self._particles = wp.zeros(sim.state.count, dtype=wp.vec4us, device=self.device)
-        self._quantities: Quantities | None = None
         self._spans: dict[str, HeatSpan] = {}
 
     # ---- tables -------------------------------------------------------------------------------------------------
@@ -224,9 +222,7 @@ class Packer:
         return self._heat.level(self._measure(heat))
 
     def _measure(self, heat: str) -> wp.array:
-        if self._quantities is None:
-            self._quantities = Quantities(self.sim.model, self.device)
-        return self._quantities.measure(heat, self.sim.state)
+        return self.sim.quantities.measure(heat, self.sim.state)
 
     def _find_boxes(self) -> None:
         """Place what is not placed yet, and put a box around each body."""
@@ -238,7 +234,9 @@ class Packer:
             hosts, offsets, corners = self._balls
             launch(kernels.place_balls, len(hosts), [hosts, offsets, x], [corners], device=self.device)
         for starts, slots, points in self._chunks:
-            launch(kernels.bound_chunks, len(slots), [starts, slots, points], self._corners, device=self.device, grain=64)
+            launch(
+                kernels.bound_chunks, len(slots), [starts, slots, points], self._corners, device=self.device, grain=64
+            )
         corners = self._corners
         for starts, joined in self._levels:
             launch(kernels.join_boxes, len(joined[0]), [starts, *corners], joined, device=self.device, grain=64)

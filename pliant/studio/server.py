@@ -164,5 +164,3 @@ def open_browser(link: str) -> bool:
         return webbrowser.open(link)
     except (webbrowser.Error, OSError):
         return False
-
-

@@ -148,11 +148,12 @@ class Client:
         # In this order: a scene made in between is then sent once more, rather than missed.
         self._engine.join(self.name, self._notify)
         self._put(self._engine.scene_bytes())
-        tasks = {asyncio.create_task(self._send()), asyncio.create_task(self._read())}
+        tasks = [asyncio.create_task(self._send()), asyncio.create_task(self._read())]
         try:
-            done, _ = await asyncio.wait({*tasks, self._gone}, return_when=asyncio.FIRST_COMPLETED)
-            for task in done - {self._gone}:
-                error = task.exception()
+            ends: list[asyncio.Future[Any]] = [*tasks, self._gone]
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            for task in tasks:
+                error = task.exception() if task.done() else None
                 if error is not None and not isinstance(error, (WebSocketDisconnect, RuntimeError, OSError)):
                     log.error("stream of %s", self.name, exc_info=error)
         finally:

@@ -123,13 +123,11 @@ class Uploads:
         """Answer one upload."""
         try:
             return JSONResponse(await self._accept(request))
-        except RefusedError as error:
-            status, fields = error.status, error
         except InputError as error:
-            status, fields = 422, error
+            status = error.status if isinstance(error, RefusedError) else 422
+            body = {"what": error.what, "where": error.where, "remedy": error.remedy}
         except ClientDisconnect:
             return Response(status_code=499)
-        body = {"what": fields.what, "where": fields.where, "remedy": fields.remedy}
         # What was not read of the body would be taken for the next request.
         return JSONResponse({"error": body}, status_code=status, headers={"connection": "close"})
 

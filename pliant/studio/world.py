@@ -76,7 +76,7 @@ class World:
 
     def advance(self) -> None:
         """One frame of every lane."""
-        self.hands.move_ball(self.lanes, self.frame_dt)
+        self.hands.before_frame(self.lanes, self.frame_dt)
         for lane in self.lanes:
             lane.frame()
         self.recorder.add(self.lanes)

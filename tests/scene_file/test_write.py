@@ -12,7 +12,12 @@ from pliant.scene_file.tables import named
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 VALUE = st.one_of(
-    st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False), TEXT, st.dates(), st.none().map(lambda _: [])
+    st.booleans(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False),
+    TEXT,
+    st.dates(),
+    st.none().map(lambda _: []),
 )
 NESTED = st.recursive(
     VALUE, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4), max_leaves=12

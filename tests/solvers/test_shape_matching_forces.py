@@ -15,7 +15,7 @@ def test_an_undamped_pull_makes_no_energy(stiffness, device):
     scene = Scene(gravity=(0, 0, 0), substeps=8)
     scene.add_body(BOX, Material(young=8e4, damping=0.0), method="shape_matching", name="box")
     sim = build(scene, device)
-    handle = sim.pull("box", 0, (0.5, 0.5, 0.0), stiffness, damping=0.0)
+    handle = sim.pull("box", 0, (0.5, 0.5, 0.0), stiffness, damping=0.0, spread=1)
     used = sim.pulls.get(handle).stiffness
     start = 0.5 * used * np.sum((sim.positions()[0] - [0.5, 0.5, 0.0]) ** 2)
     highest = 0.0
@@ -94,7 +94,7 @@ def test_a_weakened_pull_is_damped_as_it_should_be():
     scene = Scene(gravity=(0, 0, 0), substeps=4)
     scene.add_body(BOX, "soft_rubber", method="shape_matching", name="box")
     sim = build(scene)
-    pull = sim.pulls.get(sim.pull("box", 0, (0.5, 0.5, 0.0), 1e9))
+    pull = sim.pulls.get(sim.pull("box", 0, (0.5, 0.5, 0.0), 1e9, spread=1))
     mass = sim.model.particles.mass[sim.body("box").particle_of[0]]
     assert pull.stiffness == pytest.approx(0.25 * mass / sim.dt**2)
     assert pull.damping == pytest.approx(0.25 * mass / sim.dt)

@@ -141,7 +141,7 @@ class Fake:
         sections["collider.2.triangles"] = faces.astype(np.uint32)
         colliders = [
             {"name": "floor", "kind": "plane", "point": [0, 0, 0], "normal": [0, 1, 0]},
-            {"name": "ramp", "kind": "plane", "point": [-0.6, 0, 0], "normal": [0.8, 0.6, 0]},
+            {"name": "ramp", "kind": "plane", "point": [-0.5, 0, -0.4], "normal": [0.5, 0.7, 0.5]},
             {"name": "stone", "kind": "mesh", "vertices": len(box), "triangles": len(faces)},
         ]
         header = {"scene": self.scene, "name": "fake", "frame_dt": 1 / 60, "gravity": [0, -9.81, 0], "wind": [0, 0, 0]}
@@ -313,6 +313,9 @@ def build(fake: Fake, theme: str, draw: bool) -> Any:
             fake.scene += 1
         elif what == "plain":
             fake.tools = ["drag"]
+            fake.scene += 1
+        elif what.startswith("lanes"):
+            fake.lanes = int(what[5:])
             fake.scene += 1
         fake.newest = fake.frame_bytes()
         fake.number += 1

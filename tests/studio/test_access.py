@@ -6,10 +6,11 @@ import os
 import pytest
 
 pytest.importorskip("starlette")
-httpx = pytest.importorskip("httpx")
+pytest.importorskip("httpx")
 pytest.importorskip("uvicorn")
 pytest.importorskip("websockets")
 
+import httpx
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse

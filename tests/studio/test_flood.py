@@ -79,33 +79,36 @@ def test_ten_thousand_bad_messages_harm_nobody():
         listener.start()
         begun = time.monotonic()
 
+        failed = []
+
         def flood():
-            for k in range(10_000):
-                # Large ones are rare: a client may send 2 MB in a second, and this is to end.
-                choice = generator.choice(BAD[:21]) if k % 250 else BAD[21 + k // 250 % 6]
-                if k % 4 == 1:
-                    bad.send(generator.randbytes(20))
-                elif k % 4 == 2:
-                    bad.send(json.dumps({"do": chr(generator.randrange(1, 50_000)), "x": [None] * (k % 7)}))
-                else:
-                    bad.send(choice)
+            try:
+                for k in range(10_000):
+                    # Large ones are rare: a client may send 2 MB in a second, and this is to end.
+                    if k % 250 == 0:
+                        bad.send(BAD[21 + k // 250 % 6])
+                    elif k % 4 == 1:
+                        bad.send(generator.randbytes(20))
+                    elif k % 4 == 2:
+                        bad.send(json.dumps({"do": chr(generator.randrange(1, 50_000)), "x": [None] * (k % 7)}))
+                    else:
+                        bad.send(generator.choice(BAD[:21]))
+                bad.send('{"do": "echo", "id": 12345, "x": 1}')
+            except Exception as error:
+                failed.append(error)
 
         thread = threading.Thread(target=flood, daemon=True)
         thread.start()
         first, frames = engine.number, 0
-        while thread.is_alive():
+        # Until its last message is answered, which is sound, the other client gets its frames.
+        while not any(header.get("reply") == 12345 for _, header in notes):
             next_of(watcher, FRAME)
             frames += 1
-            assert time.monotonic() < begun + 60
+            assert time.monotonic() < begun + 60 and not closed.is_set() and not failed
         seconds = time.monotonic() - begun
+        thread.join()
         assert frames > 50 and engine.number > first + 50
-        # Still served, and still able to command; the flood was slowed to 2,000 in a second.
-        bad.send('{"do": "echo", "id": 12345, "x": 1}')
-        end = time.monotonic() + 20
-        while not any(header.get("reply") == 12345 for _, header in notes):
-            assert time.monotonic() < end and not closed.is_set()
-            next_of(watcher, FRAME)
-        assert seconds > 3
+        assert seconds > 3, "a flood is slowed to 2,000 messages in a second"
         errors = [header for _, header in notes if "error" in header]
         assert 20 <= len(errors) <= 20 * (notes[-1][0] - begun + 2)
         assert any(header.get("untold", 0) > 100 for header in errors)

@@ -83,7 +83,9 @@ class ComparePanel:
                         picked = lambda event, k=k: self._pick(k, event.value)
                         choice(names, lane["method"], f"lane-{k}-method", f"Method of lane {k + 1}", picked)
                         if len(self.lanes) > FEWEST:
-                            icon_button("close", f"lane-{k}-remove", f"Remove lane {k + 1}", lambda k=k: self._remove(k))
+                            icon_button(
+                                "close", f"lane-{k}-remove", f"Remove lane {k + 1}", lambda k=k: self._remove(k)
+                            )
                     matching, settings = lane_forms(lane["method"])
                     lane["matching"] = Form(matching, f"lane-{k}", None, slider=False)
                     lane["settings"] = Form(settings, f"lane-{k}", None, slider=False)
@@ -94,7 +96,9 @@ class ComparePanel:
 
     def _keep(self) -> None:
         for lane in self.lanes:
-            lane["values"] = {key: row.value for part in ("matching", "settings") for key, row in lane[part].rows.items()}
+            lane["values"] = {
+                key: row.value for part in ("matching", "settings") for key, row in lane[part].rows.items()
+            }
 
     def _refer(self, number: int) -> None:
         self._keep()

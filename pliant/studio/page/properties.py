@@ -102,7 +102,10 @@ class PropertiesPanel:
         if body.get("matching") is not None:
             with section("Matching"):
                 self.forms["matching"] = Form(
-                    field_forms(Matching), "matching", self._sender(matching=name), first=(*MATCHING_FIRST, "clusters_by")
+                    field_forms(Matching),
+                    "matching",
+                    self._sender(matching=name),
+                    first=(*MATCHING_FIRST, "clusters_by"),
                 )
         settings = solver_class(method).Settings
         if described_fields(settings):

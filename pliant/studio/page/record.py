@@ -79,7 +79,10 @@ class RecordPanel:
         self.button.set_text("Stop" if running else "Record")
         self.button.props("color=negative icon=stop" if running else "color=primary icon=fiber_manual_record")
         self.button.props["aria-label"] = "Stop recording" if running else "Record"
-        shown = ([dict(r) for r in described.get("recordings", [])], [_file_name(f) for f in described.get("files", [])])
+        shown = (
+            [dict(r) for r in described.get("recordings", [])],
+            [_file_name(f) for f in described.get("files", [])],
+        )
         if shown == self._shown:
             return
         self._shown = shown

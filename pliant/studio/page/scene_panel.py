@@ -84,7 +84,9 @@ class ScenePanel:
     def show(self, described: dict[str, Any]) -> None:
         """Follow the document; lists are built again only when what they show has changed."""
         self.world.show(described["scene"])
-        bodies = [(b["name"], b["method"], _color(b, k), len(b.get("names", "1"))) for k, b in enumerate(described["bodies"])]
+        bodies = [
+            (b["name"], b["method"], _color(b, k), len(b.get("names", "1"))) for k, b in enumerate(described["bodies"])
+        ]
         colliders = [(c["name"], c["kind"]) for c in described["colliders"]]
         shown = (bodies, colliders, self.session.selected)
         if shown == self._shown:
@@ -136,7 +138,9 @@ class ScenePanel:
     def _button(self, icon: str, testid: str, label: str, command: str, **arguments: Any) -> None:
         button = icon_button(icon, testid, label, None)
         # the row behind it must not be selected by the same click
-        button.on("click", self.session.presser(command, **arguments), [], js_handler="e => { e.stopPropagation(); emit() }")
+        button.on(
+            "click", self.session.presser(command, **arguments), [], js_handler="e => { e.stopPropagation(); emit() }"
+        )
 
 
 def _color(body: dict[str, Any], number: int) -> tuple[float, ...]:

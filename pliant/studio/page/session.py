@@ -63,7 +63,7 @@ class Session:
             self._gone = True
             self.engine.leave(self.id)
 
-    async def do(self, name: str, **arguments: Any) -> Any:
+    async def do(self, name: str, /, **arguments: Any) -> Any:
         """Let the engine do something, and return its answer; raises what went wrong."""
         answer = await asyncio.wrap_future(self.engine.do(name, client=self.id, **arguments))
         if isinstance(answer, dict) and isinstance(answer.get("error"), dict):
@@ -71,7 +71,7 @@ class Session:
             raise InputError(wrong.get("what", ""), wrong.get("where", ""), wrong.get("remedy", ""))
         return answer
 
-    async def try_do(self, name: str, **arguments: Any) -> tuple[bool, Any]:
+    async def try_do(self, name: str, /, **arguments: Any) -> tuple[bool, Any]:
         """The same; what went wrong is shown. Returns whether it went well, and the answer."""
         try:
             return True, await self.do(name, **arguments)
@@ -79,7 +79,7 @@ class Session:
             self.complain(plain_error(error))
             return False, None
 
-    def presser(self, name: str, **arguments: Any) -> Callable[[], Any]:
+    def presser(self, name: str, /, **arguments: Any) -> Callable[[], Any]:
         """A handler of a button that lets the engine do something."""
 
         async def press() -> None:

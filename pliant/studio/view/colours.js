@@ -40,11 +40,11 @@ export function clusterColour(number) {
 /** Colours of the three-dimensional scene by theme; those of the page are in style.js. */
 export const THEMES = {
   light: {
-    sky: 0xffffff, earth: 0xb9bcc4, hemisphere: 1.75, sun: 2.1, ground: 0xdfe2e7, groundLine: 0xc3c8d1, shadow: 0.62,
+    sky: 0xffffff, earth: 0xc9cbd2, hemisphere: 1.75, sun: 2.1, ground: 0xdfe2e7, groundLine: 0xc3c8d1, shadow: 0.62,
     collider: 0xb4bac4, plane: 0x9fb0c8, wire: 0x10141c, wireOpacity: 0.28, accent: 0x2563eb,
   },
   dark: {
-    sky: 0xdfe8ff, earth: 0x3a3f4a, hemisphere: 1.25, sun: 1.9, ground: 0x262a32, groundLine: 0x39404c, shadow: 0.7,
-    collider: 0x5c6470, plane: 0x56708f, wire: 0xffffff, wireOpacity: 0.22, accent: 0x7aa7ff,
+    sky: 0xdfe8ff, earth: 0x3a3f4a, hemisphere: 1.25, sun: 1.9, ground: 0x434850, groundLine: 0x59616e, shadow: 0.7,
+    collider: 0x5c6470, plane: 0x56708f, wire: 0xffffff, wireOpacity: 0.13, accent: 0x7aa7ff,
   },
 };

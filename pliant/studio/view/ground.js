@@ -7,7 +7,7 @@ export class Ground {
       gridCell: { value: 1 }, gridLine: { value: new THREE.Color() },
       fadeAt: { value: new THREE.Vector3() }, fadeOver: { value: 10 },
     };
-    this.material = new THREE.MeshStandardMaterial({ roughness: 1, transparent: true, depthWrite: false });
+    this.material = new THREE.MeshLambertMaterial({ transparent: true, depthWrite: false });
     this.material.onBeforeCompile = (shader) => {
       Object.assign(shader.uniforms, this.uniforms);
       shader.vertexShader = shader.vertexShader
@@ -81,7 +81,7 @@ export function makeCollider(about, number, message, materials) {
   } else return null;
   const mesh = new THREE.Mesh(geometry, material);
   mesh.castShadow = material === materials.collider;
-  mesh.receiveShadow = true;
+  mesh.receiveShadow = material === materials.collider;
   if (about.kind === "plane") {
     mesh.position.fromArray(about.point);
     mesh.quaternion.setFromUnitVectors(new THREE.Vector3(0, 0, 1), new THREE.Vector3(...about.normal).normalize());

@@ -11,7 +11,7 @@ export class Hud {
     this.fold = button("fold", "Fold or unfold the read-outs", "I", () => this.toggle());
     this.list = make("dl", { class: "pv-rows" });
     for (const [name, label] of [
-      ["drawn", "drawn / updated"], ["fps", "simulated"], ["substeps", "substeps"], ["particles", "particles"], ["contacts", "contacts"], ["pins", "pinned"],
+      ["drawn", "pictures"], ["updates", "updates"], ["fps", "simulated"], ["substeps", "substeps"], ["particles", "particles"], ["contacts", "contacts"], ["pins", "pinned"],
     ]) {
       const value = make("dd");
       const row = [make("dt", {}, label), value];
@@ -78,8 +78,9 @@ export class Hud {
     this.factor.classList.toggle("pv-slow", slow);
     if (this.folded) return;
     const rows = {
-      drawn: `${Math.round(rates.fps)} / ${Math.round(rates.updates)} per s`,
-      fps: stats.playing ? `${Math.round(stats.fps)} frames/s` : "–",
+      drawn: `${Math.round(rates.fps)} /s`,
+      updates: `${Math.round(rates.updates)} /s`,
+      fps: stats.playing ? `${Math.round(stats.fps)} /s` : "–",
       substeps: stats.substeps, particles: stats.particles, contacts: stats.contacts, pins: this.header.pins || null,
     };
     for (const [name, { value, row }] of this.rows) {

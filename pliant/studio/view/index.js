@@ -10,7 +10,7 @@ import { Help, Keys } from "./keys.js";
 import { Legend } from "./legend.js";
 import { makeMaterials, paintMaterials } from "./materials.js";
 import { onPlane } from "./picking.js";
-import { Stage } from "./stage.js";
+import { QUALITIES, Stage } from "./stage.js";
 import { Stats } from "./stats.js";
 import { sentence, Stream } from "./stream.js";
 import { addStyle } from "./style.js";
@@ -22,6 +22,7 @@ import { World } from "./world.js";
 
 const READOUT_MS = 200;
 const HOVER_MS = 60;
+const SLOW = 24; // pictures per second below which the quality is lowered
 
 /**
  * Options: url (of the stream), uploadUrl (null: files are only told), theme ('auto', 'light', 'dark'),
@@ -438,10 +439,21 @@ export class PliantView extends Emitter {
     }
     if (now - (this.readoutTime ?? 0) > READOUT_MS) {
       this.readoutTime = now;
-      this.stats.measure(now);
+      if (this.stats.measure(now)) this.#adapt();
       this.hud.draw(this.stats);
       if (this.last) this.captions.take(this.last.stats.lanes);
     }
+  }
+
+  // Where pictures come too slowly they get coarser; a hidden page measures nothing.
+  #adapt() {
+    const slow = this.drawing && !document.hidden && this.stats.updates > 0 && this.stats.fps < SLOW;
+    this.slowFor = slow ? (this.slowFor ?? 0) + 1 : 0;
+    if (this.slowFor < 3 || this.stage.quality + 1 >= QUALITIES.length) return;
+    this.slowFor = 0;
+    this.stage.setQuality(this.stage.quality + 1);
+    this.root.classList.add("pv-thrifty");
+    this.#resize();
   }
 
   #hover(now) {
@@ -466,7 +478,7 @@ export class PliantView extends Emitter {
       stage.range(world.bounds.radius);
       const away = stage.camera.position.distanceTo(stage.controls.target);
       for (const ground of world.grounds) ground.follow(stage.controls.target, away, this.sceneSize());
-      for (const plane of world.sized) plane.scale.setScalar(6 * Math.max(world.bounds.radius, this.sceneSize()));
+      for (const plane of world.sized) plane.scale.setScalar(3 * Math.max(world.bounds.radius, this.sceneSize()));
       world.lanes.forEach((lane, l) => {
         const drag = this.dragging?.lane === l ? this.dragging : null;
         lane.marks.own(drag, this.pins, lane.bodies, this.sceneSize());

@@ -45,8 +45,8 @@ export function makeMaterials() {
   const set = {
     heatOn, glow, pointSize, body, points,
     wire: new THREE.MeshBasicMaterial({ wireframe: true, transparent: true, depthWrite: false }),
-    collider: new THREE.MeshStandardMaterial({ roughness: 0.85, side: THREE.DoubleSide }),
-    plane: new THREE.MeshStandardMaterial({ roughness: 0.9, side: THREE.DoubleSide, transparent: true, opacity: 0.4, depthWrite: false }),
+    collider: new THREE.MeshLambertMaterial({ side: THREE.DoubleSide }),
+    plane: new THREE.MeshLambertMaterial({ side: THREE.DoubleSide, transparent: true, opacity: 0.4, depthWrite: false }),
     poke: new THREE.MeshStandardMaterial({ roughness: 0.35, transparent: true, opacity: 0.55, depthWrite: false }),
     accent: new THREE.MeshBasicMaterial({ depthTest: false, transparent: true, toneMapped: false }),
     accentLine: new THREE.LineBasicMaterial({ depthTest: false, transparent: true, toneMapped: false }),

@@ -2,14 +2,16 @@
 import { THREE, OrbitControls } from "nicegui-scene";
 import { THEMES } from "./colours.js";
 
+// Pixels of the picture for each of the page, and of the side of the shadow map.
+export const QUALITIES = [{ pixels: 2, shadow: 2048 }, { pixels: 1, shadow: 1024 }, { pixels: 0.66, shadow: 512 }];
+
 export class Stage {
   constructor(canvas) {
     this.canvas = canvas;
     this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, alpha: true });
-    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio || 1, 2));
     this.renderer.toneMapping = THREE.NeutralToneMapping;
     this.renderer.shadowMap.enabled = true;
-    this.renderer.shadowMap.type = THREE.PCFSoftShadowMap;
+    this.renderer.shadowMap.type = THREE.PCFShadowMap;
     this.renderer.setClearColor(0x000000, 0);
     this.scene = new THREE.Scene();
     this.camera = new THREE.PerspectiveCamera(38, 1, 0.01, 100);
@@ -22,14 +24,23 @@ export class Stage {
     this.sun = new THREE.DirectionalLight(0xffffff, 2);
     this.sun.castShadow = true;
     this.sun.shadow.mapSize.set(2048, 2048);
-    this.sun.shadow.radius = 5;
+    this.sun.shadow.radius = 3;
     this.scene.add(this.hemisphere, this.sun, this.sun.target);
     this.lit = new THREE.Sphere(new THREE.Vector3(), 0);
     this.width = 1;
     this.height = 1;
     this.lanes = 1;
     this.rects = [];
-    this.insets = { top: 0, bottom: 0 };
+    this.setQuality(0);
+  }
+
+  /** Quality 0 is the best; machines that draw in software come to 2 by themselves. */
+  setQuality(level) {
+    this.quality = level;
+    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio || 1, QUALITIES[level].pixels));
+    this.sun.shadow.mapSize.setScalar(QUALITIES[level].shadow);
+    this.sun.shadow.map?.dispose();
+    this.sun.shadow.map = null;
   }
 
   paint(name) {

@@ -47,9 +47,10 @@ export class Stats {
   measure(now) {
     const { time, applications, drawings } = this.mark;
     const seconds = (now - time) / 1000;
-    if (seconds < 0.8) return;
+    if (seconds < 0.8) return false;
     this.updates = (this.applications - applications) / seconds;
     this.fps = (this.drawings - drawings) / seconds;
     this.mark = { time: now, applications: this.applications, drawings: this.drawings };
+    return true;
   }
 }

@@ -39,14 +39,14 @@ const STYLE = `
 .pliant-view input[type="range"]::-moz-range-thumb { width: 14px; height: 14px; border: 0; border-radius: 50%; background: var(--pv-accent); }
 .pliant-view .pv-group { display: flex; align-items: center; gap: 2px; flex: none; }
 .pliant-view .pv-rule { width: 1px; height: 20px; margin: 0 6px; background: var(--pv-edge); flex: none; }
-.pliant-view .pv-top { position: absolute; top: 12px; left: 224px; right: 12px; display: flex; flex-direction: column; align-items: center; gap: 8px; pointer-events: none; }
+.pliant-view .pv-top { position: absolute; top: 12px; left: 232px; right: 12px; display: flex; flex-direction: column; align-items: center; gap: 8px; pointer-events: none; }
 .pliant-view .pv-toolbar { display: flex; align-items: center; padding: 4px; max-width: 100%; overflow-x: auto; scrollbar-width: none; pointer-events: auto; }
 .pliant-view .pv-options { display: flex; flex-wrap: wrap; justify-content: center; gap: 6px; }
 .pliant-view .pv-option { display: flex; align-items: center; gap: 8px; padding: 3px 12px; pointer-events: auto; border-radius: 10px; background: var(--pv-panel);
   border: 1px solid var(--pv-edge); color: var(--pv-quiet); min-height: 32px; }
 .pliant-view .pv-option input { width: 130px; }
 .pliant-view .pv-reading { min-width: 3.6em; text-align: right; color: var(--pv-ink); }
-.pliant-view .pv-hud { position: absolute; top: 12px; left: 12px; width: 200px; }
+.pliant-view .pv-hud { position: absolute; top: 12px; left: 12px; width: 208px; }
 .pliant-view .pv-hud header { display: flex; align-items: center; justify-content: space-between; padding: 4px 4px 4px 14px; min-height: 42px; }
 .pliant-view .pv-hud header .pv-button svg { transform: rotate(180deg); transition: transform .15s; }
 .pliant-view .pv-folded header .pv-button svg { transform: none; }
@@ -54,7 +54,7 @@ const STYLE = `
 .pliant-view .pv-slow { color: var(--pv-amber); }
 .pliant-view .pv-hud-body { padding: 0 14px 12px; max-height: 60vh; overflow-y: auto; }
 .pliant-view .pv-rows { display: grid; grid-template-columns: auto 1fr; gap: 1px 10px; margin: 0 0 6px; }
-.pliant-view .pv-rows dt { color: var(--pv-quiet); } .pliant-view .pv-rows dd { margin: 0; text-align: right; }
+.pliant-view .pv-rows dt { color: var(--pv-quiet); } .pliant-view .pv-rows dd { margin: 0; white-space: nowrap; text-align: right; }
 .pliant-view .pv-fold { display: block; width: 100%; text-align: left; padding: 4px 0; color: var(--pv-quiet); border-radius: 4px; }
 .pliant-view .pv-fold::before { content: "›"; display: inline-block; width: 1em; transition: transform .15s; }
 .pliant-view .pv-fold[aria-expanded="true"]::before { transform: rotate(90deg); }
@@ -120,6 +120,7 @@ const STYLE = `
   .pliant-view .pv-toasts, .pliant-view .pv-badge.pv-has-world { bottom: 120px; }
   .pliant-view .pv-captions .pv-cell { padding-bottom: 6px; }
 }
+.pliant-view.pv-thrifty * { -webkit-backdrop-filter: none !important; backdrop-filter: none !important; }
 @media (prefers-reduced-motion: reduce) { .pliant-view * { animation: none !important; transition: none !important; } }
 `;
 
