@@ -4,15 +4,23 @@ VENV := .venv
 BIN := $(VENV)/bin
 FILM := $(VENV)/.film-installed
 DEV := $(VENV)/.dev-installed
+STUDIO := $(VENV)/.studio-installed
 
-.PHONY: demo test bench lint clean
+.PHONY: demo studio test browser bench lint clean
 
 demo: $(FILM)
 	$(BIN)/pliant run drop --out out/demo
 	@echo "The film is out/demo/drop.mp4, the picture out/demo/drop.png"
 
-test: $(DEV)
+studio: $(STUDIO)
+	$(BIN)/pliant studio
+
+test: $(DEV) browser
 	$(BIN)/pytest
+
+# Chromium for the studio's tests: the one that is there, or Debian's where it may be installed.
+browser:
+	@sh tools/find_browser.sh
 
 bench: $(DEV)
 	$(BIN)/pliant bench springs
@@ -35,6 +43,10 @@ $(FILM): pyproject.toml | $(BIN)/python
 	$(BIN)/pip install --quiet -e '.[film]'
 	@touch $@
 
+$(STUDIO): pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet -e '.[studio]'
+	@touch $@ $(FILM)
+
 $(DEV): pyproject.toml | $(BIN)/python
 	$(BIN)/pip install --quiet -e '.[dev]'
-	@touch $@ $(FILM)
+	@touch $@ $(FILM) $(STUDIO)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pliant.mesh.tets import TetMesh
     from pliant.scene import Scene
     from pliant.simulation import Simulation
+    from pliant.studio.show import show
 
 __version__ = "0.1.0"
 
@@ -58,6 +59,7 @@ _HOMES = {
     "repair": "pliant.mesh.repair.repair",
     "save_checkpoint": "pliant.checkpoint",
     "shapes": "pliant.mesh",
+    "show": "pliant.studio.show",
     "write_body": "pliant.mesh.prepared",
     "write_mesh": "pliant.mesh.io",
     "write_tets": "pliant.mesh.io",
@@ -92,6 +94,7 @@ __all__ = [
     "repair",
     "save_checkpoint",
     "shapes",
+    "show",
     "write_body",
     "write_mesh",
     "write_tets",

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # What an explicit pull may use of the step: k <= LIMIT m / dt^2 and c <= LIMIT m / dt. Of (omega h)^2 + 2 c h <= 4
 # that takes 0.75, and a body with a step of 0.7 times its own stable one at most 2.8.
 LIMIT = 0.25
+# Most that the sizes of a patch's weights may add up to; they themselves add up to 1.
+MOST_PUSH = 2.0
 # Methods whose velocity is that of before the forces' kick: under a force f it is -f h / 2 m at rest, not zero.
 EARLY_VELOCITY = ("shape_matching",)
 
@@ -41,7 +43,7 @@ def pull_particle(
         x = sim.state.x.numpy().astype(np.float64)
         near = _nearest(sim, body, x, x[particle], particle)
         if count is None:
-            count = _enough(sim, near, _needed_mass(sim, strength, drag))
+            count = _enough(sim, x, near, x[particle], _needed_mass(sim, strength, drag))
     return _start(sim, body, near[:count], None, None, goal, strength, drag)
 
 
@@ -71,7 +73,7 @@ def pull_seen(
         return _start(sim, body, hosts, weights, seen, goal, strength, drag)
     near = _nearest(sim, body, x, seen, int(hosts[np.argmax(weights)]) if len(hosts) else None)
     if count is None:
-        count = _enough(sim, near, _needed_mass(sim, strength, drag))
+        count = _enough(sim, x, near, seen, _needed_mass(sim, strength, drag))
     return _start(sim, body, near[:count], None, seen, goal, strength, drag)
 
 
@@ -85,24 +87,50 @@ def _start(
     stiffness: float,
     damping: float | None,
 ) -> int:
-    """Begin a pull on particles; the weights go with the masses if none are given, which moves them most alike.
+    """Begin a pull on particles with the weights of `_weights` if none are given.
 
     The point that is held is the first particle if none is given.
     """
     slot = sim.pulls.free_slot()
     x = sim.state.x.numpy()[members].astype(np.float64)
     mass = sim.model.particles.mass[members]
+    point = x[0] if point is None else point
     if weights is None:
-        weights = mass / mass.sum()
+        weights = _weights(x, mass, point, stiffness * sim.dt**2 / LIMIT)
     held = _held_mass(weights, mass)
     used = min(stiffness, LIMIT * held / sim.dt**2)
     drag = min(2.0 * math.sqrt(used * held) if damping is None else damping, LIMIT * held / sim.dt)
     if used < stiffness:
         sim.notes.append(f"The pull of {stiffness:g} N/m was weakened to {used:.3g} N/m, which the step allows.")
     give = 0.5 * drag * sim.dt / held if body.method in EARLY_VELOCITY else 0.0
-    offset = (x[0] if point is None else point) - weights @ x if len(members) > 1 or point is not None else np.zeros(3)
+    offset = point - weights @ x
     sim.pulls.set(slot, members, target, used, drag, weights, tuple(offset.tolist()), give)
     return slot
+
+
+def _weights(x: np.ndarray, mass: np.ndarray, point: np.ndarray, least: float = 0.0) -> np.ndarray:
+    """Weights (n,) of particles x [m] (n, 3) that add up to 1 and have the point as their mean, as far as they can.
+
+    Of all such weights w_i = m_i (a + b . (x_i - p)) hold the most mass. The force then acts at the point itself, with
+    its torque, and the point turns with the body. Where they would push many particles back to pull others, or hold
+    less than the `least` mass [kg], they are mixed with weights that go with the masses.
+    """
+    plain = mass / mass.sum()
+    way = x - point
+    size = float(np.linalg.norm(way, axis=1).max())
+    if size == 0.0:
+        return plain
+    basis = np.column_stack([np.ones(len(x)), way / size])
+    a = np.linalg.pinv(basis.T @ (plain[:, None] * basis), rcond=1e-6, hermitian=True)[:, 0]
+    exact = plain * (basis @ a)
+    if exact.sum() <= 0.0:
+        return plain
+    exact /= exact.sum()
+    for part in np.linspace(1.0, 0.0, 21):
+        mixed = plain + part * (exact - plain)
+        if np.abs(mixed).sum() <= MOST_PUSH and _held_mass(mixed, mass) >= least:
+            return mixed
+    return plain
 
 
 def _held_mass(weights: np.ndarray, mass: np.ndarray) -> float:
@@ -115,9 +143,14 @@ def _needed_mass(sim: Simulation, stiffness: float, damping: float | None) -> fl
     return max(stiffness * sim.dt**2, (damping or 0.0) * sim.dt) / LIMIT
 
 
-def _enough(sim: Simulation, near: np.ndarray, needed: float) -> int:
-    """How many of these particles have the mass that is needed, or all. The weights go with the masses."""
-    return min(int(np.searchsorted(np.cumsum(sim.model.particles.mass[near]), needed * (1.0 - 1e-9))) + 1, len(near))
+def _enough(sim: Simulation, x: np.ndarray, near: np.ndarray, point: np.ndarray, needed: float) -> int:
+    """How many of these particles must be held for the mass that is needed, growing by a third at a time, or all."""
+    mass, count = sim.model.particles.mass[near], 1
+    while count < len(near):
+        if _held_mass(_weights(x[near[:count]], mass[:count], point), mass[:count]) >= needed * (1.0 - 1e-9):
+            break
+        count += 1 + count // 3
+    return min(count, len(near))
 
 
 def _nearest(sim: Simulation, body: Body, x: np.ndarray, point: np.ndarray, first: int | None) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import math
 import time as clock
 from collections.abc import Sequence
@@ -663,6 +664,14 @@ class Simulation:
     def adopt(self, other: Simulation) -> None:
         """Become another simulation in place, for those who hold a reference to this one."""
         self.__dict__ = dict(other.__dict__)
+
+    def view(self, **options: Any) -> Any:
+        """Show it in a page, where it can be dragged and changed, and go on at once; see `pliant.show`.
+
+        In a notebook the view that is returned shows itself.
+        """
+        # the studio is built on simulations, and not the other way round: it is looked up when it is wanted
+        return importlib.import_module("pliant.studio.show").show(self, block=False, **options)
 
     def forget_programs(self) -> None:
         """Record the frame again before it runs next: what takes part in it has changed."""

@@ -19,7 +19,7 @@ TRIANGLE_PAIRS = ((0, 1), (1, 2), (2, 0))
 
 
 def body_tets(model: Model, body: Body) -> np.ndarray:
-    """Tets of a body (m, 4) int32, in the numbers of its run of particles; voxels are cut into tets, others have none."""
+    """Tets of a body (m, 4) int32, in the numbers of its run of particles; voxels are cut, others have none."""
     mesh = None if body.rest_shape is None else body.rest_shape.mesh
     if isinstance(mesh, TetMesh):
         return mesh.tets
@@ -60,5 +60,4 @@ def body_pairs(model: Model, body: Body) -> np.ndarray:
         near = nearest_points(model.particles.rest[first:end], None, NEAREST)[alone]
         more = np.stack([np.repeat(alone, near.shape[1]), near.reshape(-1)], axis=1)
         pairs = np.concatenate([pairs, more])
-    pairs = np.sort(pairs, axis=1)
-    return np.unique(pairs, axis=0)
+    return arrays.unique_edges(pairs, ((0, 1),)).astype(np.int64)

@@ -27,6 +27,9 @@ class Strain:
     Args:
         model: what is simulated; its particles are at rest as they were built.
         device: where it lives.
+
+    Attributes:
+        rank: number of directions in which each particle has neighbours (n,).
     """
 
     def __init__(self, model: Model, device: str):
@@ -34,9 +37,10 @@ class Strain:
         rest = model.particles.rest
         count = len(rest)
         pairs = [body_pairs(model, body) + body.particles[0] for body in model.bodies]
-        both = np.concatenate([np.concatenate([p, p[:, ::-1]]) for p in pairs]).reshape(-1, 2)
-        both = both[np.lexsort((both[:, 1], both[:, 0]))]
-        owner, neighbour = both.T
+        a, b = np.concatenate(pairs).T
+        keys = np.concatenate([a * count + b, b * count + a])
+        keys.sort(kind="stable")
+        owner, neighbour = np.divmod(keys, count)
         r = rest[neighbour] - rest[owner]
         squared = np.einsum("ij,ij->i", r, r)
         unit = r / np.sqrt(np.maximum(squared, 1e-300))[:, None]

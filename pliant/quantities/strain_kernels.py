@@ -4,7 +4,7 @@ import warp as wp
 
 wp.set_module_options({"enable_backward": False})
 
-THIRD_TURN = wp.constant(2.0943951)
+ROOT_3 = wp.constant(1.7320508)
 
 
 @wp.kernel
@@ -102,9 +102,10 @@ def stretches_less_one(f: wp.mat33, axis: wp.vec4) -> wp.vec3:
     big = float(mean)
     small = float(mean)
     if spread > 1.0e-30 * mean:
-        angle = wp.acos(wp.clamp(0.5 * wp.determinant(d / spread), -1.0, 1.0)) / 3.0
-        big = mean + 2.0 * spread * wp.cos(angle)
-        small = mean + 2.0 * spread * wp.cos(angle + THIRD_TURN)
+        turn = wp.cos(wp.acos(wp.clamp(0.5 * wp.determinant((1.0 / spread) * d), -1.0, 1.0)) / 3.0)
+        big = mean + 2.0 * spread * turn
+        # the cosine a third of a turn on
+        small = mean - spread * (turn + ROOT_3 * wp.sqrt(wp.max(1.0 - turn * turn, 0.0)))
     middle = 3.0 * mean - big - small
     least = wp.sqrt(wp.max(small, 0.0))
     if axis[3] == 3.0 and wp.determinant(f) < 0.0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -191,6 +192,7 @@ def make_film(
     settings: FilmSettings,
     device: str = "auto",
     quiet: bool = False,
+    report: Callable[[float], None] | None = None,
 ) -> int:
     """Draw a recording into a film and a contact sheet; returns the number of pictures.
 
@@ -201,6 +203,7 @@ def make_film(
         settings: size, pictures per second, quality.
         device: where the pictures are drawn.
         quiet: show no progress.
+        report: called with the share of the pictures that are drawn, instead of showing progress.
     """
     from pliant.render.film import Film, contact_sheet
 
@@ -213,7 +216,7 @@ def make_film(
         drawn = chosen
     stage = _Stage(reader, settings, device)
     pictures: dict[int, np.ndarray] = {}
-    progress = Progress("picture", len(drawn), quiet=quiet)
+    progress = Progress("picture", len(drawn), quiet=quiet or report is not None)
     progress.update(0)
 
     def draw_all(target: Film | None) -> None:
@@ -226,6 +229,8 @@ def make_film(
             if index in chosen:
                 pictures[index] = latest[1]
             progress.update(k + 1)
+            if report is not None:
+                report((k + 1) / len(drawn))
 
     if film is None:
         draw_all(None)

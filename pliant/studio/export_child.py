@@ -40,7 +40,7 @@ def export(request: dict[str, Any]) -> None:
                 eye = request["camera"]
                 camera = Camera(eye["eye"], eye["target"], eye["up"], eye["fov"])
                 reader.meta["camera"] = dataclasses.asdict(camera)
-            make_film(reader, target, None, film_settings(reader), request["device"], progress=_progress)
+            make_film(reader, target, None, film_settings(reader), request["device"], report=_progress)
             return
         if target.suffix != ".zip":
             export_recording(reader, target, kind, progress=_progress)

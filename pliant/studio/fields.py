@@ -216,7 +216,9 @@ def _nice(value: float) -> float:
 
 def is_shown(form: FieldForm, values: Mapping[str, Any]) -> bool:
     """Whether the field means something beside these values of the others."""
-    return form.only_if is None or values.get(form.only_if[0]) in form.only_if[1]
+    if form.only_if is None or form.only_if[0] not in values:
+        return True
+    return values[form.only_if[0]] in form.only_if[1]
 
 
 def shape_forms(function: Any) -> list[FieldForm]:

@@ -1,9 +1,10 @@
-"""A client's text messages: read with suspicion, before anything acts on them."""
+"""A client's text messages: counted, and read with suspicion before anything acts on them."""
 
 from __future__ import annotations
 
 import json
 import math
+import time
 from typing import Any
 
 from pliant.errors import InputError
@@ -17,6 +18,25 @@ MOST_DIGITS = 16
 LONGEST_NAME = 64
 WHERE = "message"
 REMEDY = 'Send a JSON object such as {"do": "play", "id": 1} or {"ack": 1}'
+
+
+class Budget:
+    """So many in a second; what was not used is not saved up."""
+
+    def __init__(self, most: int):
+        self._most = most
+        self._used = 0
+        self._begin = time.monotonic()
+
+    def take(self, count: int) -> float:
+        """Take ``count``; returns 0.0, or the seconds to wait until there is more, when none was taken."""
+        now = time.monotonic()
+        if now - self._begin >= 1.0:
+            self._begin, self._used = now, 0
+        if self._used and self._used + count > self._most:
+            return max(self._begin + 1.0 - now, 1e-3)
+        self._used += count
+        return 0.0
 
 
 def read_message(text: str) -> dict[str, Any]:

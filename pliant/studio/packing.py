@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from typing import Any
 
 import numpy as np
@@ -163,7 +164,7 @@ class Packer:
         self._corners = pair(len(everyone))
         self._levels: list[tuple[wp.array, list[wp.array]]] = []
         while True:
-            parts = [_cut(int(first), int(end)) for first, end in zip(bounds[:-1], bounds[1:], strict=True)]
+            parts = [_cut(int(first), int(end)) for first, end in itertools.pairwise(bounds)]
             starts = np.concatenate([*parts, [bounds[-1]]])
             self._levels.append((self._ints(starts), pair(len(starts) - 1)))
             bounds = np.concatenate([[0], np.cumsum([len(part) for part in parts])])

@@ -1,4 +1,4 @@
-"""What does not change from frame to frame: triangles, colours, clusters and tets of all bodies, for a scene message."""
+"""What does not change from frame to frame, for a scene message: triangles, colours, clusters and tets."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Server:
             import uvicorn
         except ImportError as error:
             raise MissingExtraError("nicegui", "studio", "The studio") from error
-        app = _application(self.current, self.options, folder)
+        app, self._stream = _application(self.current, self.options, folder)
         guarded = AccessMiddleware(app, self.access)
         config = uvicorn.Config(
             guarded,
@@ -95,6 +95,7 @@ class Server:
 
     def stop(self) -> None:
         """End the server and the engine."""
+        self._stream.close()
         self._uvicorn.should_exit = True
         if self._thread is not None:
             self._thread.join(10.0)
@@ -103,7 +104,7 @@ class Server:
             self._socket.close()
 
 
-def _application(current: Current, options: StudioOptions, folder: Path) -> Any:
+def _application(current: Current, options: StudioOptions, folder: Path) -> tuple[Any, Any]:
     from fastapi import FastAPI
     from nicegui import ui
 
@@ -114,10 +115,9 @@ def _application(current: Current, options: StudioOptions, folder: Path) -> Any:
 
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     stream = add_stream(app, current, options)
-    add_uploads(app, folder, options)
+    add_uploads(app, folder / "uploads", options)
     add_downloads(app, folder / "files")
     add_page(current, options)
-    app.router.on_shutdown.append(stream.close)
     icon = Path(__file__).parent / "view" / "icon.svg"
     ui.run_with(
         app,
@@ -128,7 +128,7 @@ def _application(current: Current, options: StudioOptions, folder: Path) -> Any:
         # a page that was asleep for a while finds its place again
         reconnect_timeout=10.0,
     )
-    return app
+    return app, stream
 
 
 def _listen(host: str, port: int, search: bool) -> socket.socket:

@@ -12,7 +12,6 @@ import concurrent.futures
 import contextlib
 import itertools
 import logging
-import time
 from collections import deque
 from typing import Any, Protocol
 
@@ -20,7 +19,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from pliant.errors import InputError, PliantError
 from pliant.studio import messages
-from pliant.studio.incoming import LARGEST, command_of, id_of, read_message
+from pliant.studio.incoming import LARGEST, Budget, command_of, id_of, read_message
 from pliant.studio.options import StudioOptions
 
 log = logging.getLogger(__name__)
@@ -83,7 +82,9 @@ class Stream:
             with contextlib.suppress(RuntimeError, WebSocketDisconnect, OSError):
                 await asyncio.wait_for(socket.close(TRY_LATER, reason), LONGEST_CLOSE)
             return
-        self._loop = asyncio.get_running_loop()
+        if self._loop is not asyncio.get_running_loop():
+            # A server that is gone may have taken a call to wake along.
+            self._loop, self._waking = asyncio.get_running_loop(), False
         client = Client(f"c{next(self._numbers)}", socket, self)
         self.clients[client.name] = client
         try:
@@ -222,6 +223,8 @@ class Client:
             # While nothing is read, the sender's own buffers fill up: that holds a flood back.
             while (pause := self._reads.take(1 + min(size, LARGEST) // 1024)) > 0.0:
                 await asyncio.sleep(pause)
+            # What arrived together is there at once: others get their turn in between.
+            await asyncio.sleep(0)
             try:
                 self._take(text)
             except Exception:
@@ -320,25 +323,6 @@ class Client:
         more = {"untold": self._untold} if self._untold else {}
         self._untold = 0
         self._put(messages.note(reply=number, error=error_fields(error, where), **more))
-
-
-class Budget:
-    """So many in a second; what was not used is not saved up."""
-
-    def __init__(self, most: int):
-        self._most = most
-        self._used = 0
-        self._begin = time.monotonic()
-
-    def take(self, count: int) -> float:
-        """Take ``count``; returns 0.0, or the seconds to wait until there is more, when none was taken."""
-        now = time.monotonic()
-        if now - self._begin >= 1.0:
-            self._begin, self._used = now, 0
-        if self._used and self._used + count > self._most:
-            return max(self._begin + 1.0 - now, 1e-3)
-        self._used += count
-        return 0.0
 
 
 def error_fields(error: BaseException, where: str = "") -> dict[str, str]:

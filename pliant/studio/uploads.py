@@ -12,12 +12,11 @@ import contextlib
 import dataclasses
 import json
 import os
-import re
 import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +25,10 @@ from starlette.responses import JSONResponse, Response
 
 from pliant.errors import InputError, PliantError
 from pliant.files import cannot_write, sync_folder
-from pliant.mesh.io import FORMATS
 from pliant.mesh.prepare_settings import PrepareSettings
 from pliant.mesh.prepared import SUFFIX
-from pliant.settings import field_kind
 from pliant.studio.options import StudioOptions
+from pliant.studio.upload_request import RefusedError, safe_name, settings_of, suffixes
 
 MB = 1 << 20
 MOST_CHILDREN = 2
@@ -41,62 +39,7 @@ LONGEST_PAUSE = 30.0
 """How long a sender may send nothing [s]."""
 MOST_ANSWER = 1 << 20
 """Bytes that a child may answer."""
-LONGEST_NAME = 80
-PART_FOR_SOLID = 0.5
-"""Part of the time limit after which the solid is made coarser."""
 INCOMING = ".incoming-"
-BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
-
-
-class RefusedError(InputError):
-    """An upload that cannot be used, with the HTTP status that says so."""
-
-    def __init__(self, status: int, what: str, where: str, remedy: str):
-        super().__init__(what, where, remedy)
-        self.status = status
-
-
-def suffixes() -> tuple[str, ...]:
-    """Of the files that may be uploaded: formats of a single file, compressed or not, and prepared bodies."""
-    single = [row for row in FORMATS if not row.pair]
-    plain = [suffix for row in single for suffix in row.suffixes]
-    return (*plain, *(f"{suffix}.gz" for row in single if row.packed for suffix in row.suffixes), SUFFIX)
-
-
-def safe_name(given: str) -> tuple[str, str]:
-    """Stem and suffix of the name to store a file under: letters, digits, ``.``, ``_`` and ``-``, and no folder."""
-    base = re.split(r"[/\\]", given)[-1]
-    lowered = base.lower()
-    suffix = max((each for each in suffixes() if lowered.endswith(each)), key=len, default="")
-    if not suffix:
-        known = ", ".join(suffixes())
-        raise RefusedError(
-            415, f"{base[:LONGEST_NAME]!r} is of no kind that is read here", "name", f"Known are {known}"
-        )
-    stem = re.sub(r"[^A-Za-z0-9._-]+", "_", base[: len(base) - len(suffix)])
-    stem = re.sub(r"\.{2,}", ".", stem).strip("._-")[:LONGEST_NAME]
-    return stem or "mesh", suffix
-
-
-def settings_of(query: Mapping[str, str], options: StudioOptions) -> PrepareSettings:
-    """The settings that a query gives as texts."""
-    values: dict[str, Any] = {}
-    fields = {field.name: field for field in dataclasses.fields(PrepareSettings)}
-    for key, text in query.items():
-        if key not in fields:
-            known = ", ".join(("name", *fields))
-            raise RefusedError(400, f"the setting {key[:40]!r} is not known", "upload", f"Known are {known}")
-        kind, _ = field_kind(fields[key])
-        try:
-            values[key] = BOOLEANS[text.lower()] if kind is bool else kind(text)
-        except (ValueError, KeyError):
-            values[key] = text
-    longest = PART_FOR_SOLID * options.upload_seconds
-    try:
-        settings = PrepareSettings(**values)
-    except InputError as error:
-        raise RefusedError(400, error.what, error.where, error.remedy) from None
-    return dataclasses.replace(settings, time_limit=min(settings.time_limit, longest))
 
 
 class Uploads:
@@ -255,8 +198,9 @@ class Uploads:
             name = f"{stem}{suffix}" if number == 1 else f"{stem}-{number}{suffix}"
             target = self.folder / name
             try:
-                # Unlike a rename, a link never replaces what is there.
-                os.link(path, target, follow_symlinks=False)
+                # The name is taken first, so that nothing that is there is ever replaced.
+                os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+                os.replace(path, target)
                 return f"{self.shown}/{name}"
             except FileExistsError:
                 if not target.is_symlink() and target.is_file() and _same_content(path, target):

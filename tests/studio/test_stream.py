@@ -218,6 +218,19 @@ def test_the_server_exits_with_clients_connected_and_listens_no_more():
         assert engine.on_frame == []
 
 
+def test_a_stream_outlives_its_server():
+    engine, app = FakeEngine(), Starlette()
+    stream = add_stream(app, engine, StudioOptions())
+    engine.start()
+    for _ in range(2):
+        with served(app) as port, opened(f"ws://127.0.0.1:{port}/stream") as socket:
+            for _ in range(5):
+                next_of(socket, FRAME)
+        # as if the loop had ended before it was called
+        stream._waking = True
+    engine.stop()
+
+
 def test_bytes_are_shared_between_clients():
     engine = FakeEngine()
     stream = add_stream(Starlette(), engine, StudioOptions())

@@ -81,7 +81,7 @@ def test_a_mesh_becomes_a_body(tmp_path, ball):
 @pytest.mark.skipif(not BUNNY.exists(), reason="no shared meshes")
 def test_a_bunny(tmp_path):
     with receiving(tmp_path) as (client, _):
-        found = client.post("/upload?name=bunny.obj&size=0.25", content=BUNNY.read_bytes()).json()
+        found = client.post("/upload?name=bunny.obj&size=0.25&tets=300", content=BUNNY.read_bytes()).json()
         assert found["file"] == "uploads/bunny.plb" and found["report"]["triangles"] == 3674
         assert found["size"] == pytest.approx(0.25) and "closed" in " ".join(found["report"]["lines"])
 
@@ -114,6 +114,8 @@ def test_damaged_and_hostile_files(tmp_path, ball):
         for name, data in cases.items():
             error = refused(client.post(f"/upload?name={name}", content=data), 422)
             assert str(tmp_path) not in error["where"], name
+            assert ("another file" in error["what"]) == (name == "thief.gltf")
+            assert ("more memory" in error["what"]) == (name == "bomb.obj.gz")
         assert (
             "another file" in refused(client.post("/upload?name=thief.gltf", content=cases["thief.gltf"]), 422)["what"]
         )

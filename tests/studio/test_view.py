@@ -84,7 +84,6 @@ def opened(browser, server, **options):
     page.on("request", lambda request: page.requested.append(request.url))
     page.goto(server.url)
     page.wait_for_function("window.pliantView?.stats.drawings > 0 && pliantView.world")
-    page.evaluate("pliantView.stage.setQuality(2)")
     return page
 
 
@@ -235,6 +234,21 @@ def test_drag_grabs_the_vertex_and_its_target_follows_the_pointer(page, server):
     assert page.evaluate("pliantView.dragging === null && pliantView.stage.controls.enabled")
 
 
+def test_drag_goes_on_when_the_scene_is_built_anew(page, server):
+    front = front_vertex(page)
+    page.mouse.move(front["x"], front["y"])
+    page.mouse.down()
+    page.mouse.move(front["x"] + 9, front["y"])
+    number = page.evaluate("pliantView.world.number")
+    server.get("/do?what=rebuild")
+    page.wait_for_function("n => pliantView.world.number > n", arg=number)
+    server.get("/log")
+    page.mouse.move(front["x"] + 20, front["y"])
+    assert "release" not in [command["do"] for command in server.commands("drag")]
+    page.mouse.up()
+    server.commands("release")
+
+
 def test_drag_ends_when_the_window_loses_the_pointer(page, server):
     front = front_vertex(page)
     page.mouse.move(front["x"], front["y"])
@@ -284,7 +298,7 @@ def test_tools_send_their_commands(page, server):
     page.keyboard.down("Shift")
     page.mouse.click(front["x"], front["y"])
     page.keyboard.up("Shift")
-    assert server.commands("unpin")[-1]["body"] is None
+    assert [one["body"] for one in server.commands("unpin") if one["do"] == "unpin"] == [None]
 
 
 def test_a_click_selects_and_the_page_hears_of_it(page):
@@ -372,6 +386,27 @@ def test_tools_that_nothing_can_do_are_absent(page, server):
     assert page.evaluate("pliantView.tool") == "drag"
 
 
+def _pinch(page, front: dict) -> None:
+    """A finger takes a body, a second one comes: the body is let go and both move the camera."""
+    fingers = page.context.new_cdp_session(page)
+
+    def touch(kind: str, *places: tuple[float, float]) -> None:
+        points = [{"x": x, "y": y, "id": k} for k, (x, y) in enumerate(places)]
+        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    x, y = front["x"], front["y"]
+    distance = "pliantView.stage.camera.position.distanceTo(pliantView.stage.controls.target)"
+    before = page.evaluate(distance)
+    touch("touchStart", (x, y))
+    page.wait_for_function("pliantView.dragging !== null")
+    touch("touchStart", (x, y), (x, y + 60))
+    page.wait_for_function("pliantView.dragging === null")
+    for reach in (80, 110, 150):
+        touch("touchMove", (x, y), (x, y + reach))
+    touch("touchEnd")
+    page.wait_for_function(f"{distance} < 0.9 * {before}")
+
+
 def test_it_fits_a_phone(browser, server):
     page = opened(browser, server, viewport={"width": 390, "height": 760}, has_touch=True, is_mobile=True)
     try:
@@ -384,6 +419,8 @@ def test_it_fits_a_phone(browser, server):
         page.touchscreen.tap(front["x"], front["y"])
         names = [command["do"] for command in server.commands("release")]
         assert "grab" in names
+        _pinch(page, front)
+        assert "grab" in [command["do"] for command in server.commands("release")]
         assert page.troubles == []
     finally:
         page.context.close()

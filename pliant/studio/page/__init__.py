@@ -21,7 +21,7 @@ from pliant.studio.page.session import Session
 from pliant.studio.page.share import SharePanel
 from pliant.studio.page.style import CSS
 
-LEFT_WIDTH, RIGHT_WIDTH = 290, 350
+LEFT_WIDTH, RIGHT_WIDTH = 300, 350
 PHONE = 800
 """Narrower than this [px] the panels are folded at first, and lie over the view."""
 TABS = (("Properties", "tune"), ("Compare", "view_column"), ("Record", "videocam"), ("Share", "ios_share"))
@@ -52,16 +52,33 @@ def add_page(engine: Any, options: Any = None, *, path: str = "/", link: str | N
         session.refresh_soon()
 
 
+class Later:
+    """A dialog that is made when it is first opened, so that the page is there sooner."""
+
+    def __init__(self, session: Session, make: Any):
+        self._session, self._make = session, make
+        self._made: Any = None
+
+    def get(self) -> Any:
+        if self._made is None:
+            with self._session.client:
+                self._made = self._make(self._session)
+        return self._made
+
+    def open(self) -> None:
+        self.get().open()
+
+
 def build(session: Session, link: str | None = None) -> None:
     """The whole page, in the present client."""
     ui.add_css(CSS)
-    ui.colors(primary="#2f6fb5", negative="#b3261e")
+    ui.colors(primary="#3d82cc", negative="#b3261e")
     ui.dark_mode(None)
-    dialogs = AddBodyDialog(session), OpenDialog(session), AboutDialog(session)
-    add_body, open_scene, about = dialogs
+    add_body = Later(session, AddBodyDialog)
+    open_scene, about = Later(session, OpenDialog), Later(session, AboutDialog)
     header = ui.header(elevated=False).classes("pl-header")
     with ui.left_drawer(value=None, bordered=True).props(f"width={LEFT_WIDTH} breakpoint={PHONE}") as left:
-        left.classes("pl-drawer")
+        left.classes("pl-drawer pl-left")
         ScenePanel(session, add_body.open, open_scene.open)
     mark(left, "scene-panel", "Scene")
     with ui.right_drawer(value=None, bordered=True).props(f"width={RIGHT_WIDTH} breakpoint={PHONE}") as right:
@@ -73,7 +90,7 @@ def build(session: Session, link: str | None = None) -> None:
     with ui.element("div").classes("pl-view"):
         session.view = _view()
     if hasattr(session.view, "on_uploaded"):
-        session.view.on_uploaded(lambda answer: add_body.open_upload(answer) if answer.get("file") else None)
+        session.view.on_uploaded(lambda answer: add_body.get().open_upload(answer) if answer.get("file") else None)
         session.view.on_select(lambda hit: session.select("body", hit["body"]) if hit else None)
         session.panels.append(lambda described: _mark_selected(session))
 

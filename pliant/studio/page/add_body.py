@@ -65,7 +65,7 @@ class AddBodyDialog:
     def _build_samples(self) -> None:
         with ui.element("div").classes("pl-tiles"):
             for name in asset_names():
-                tile = ui.button(name.replace("_", " "), on_click=lambda n=name: self._pick_sample(n))
+                tile = ui.button(name.replace("_", " "), on_click=lambda n=name: self._pick_sample(n), color=None)
                 tile.props("no-caps outline dense").classes("pl-tile")
                 self._tiles[name] = mark(tile, f"add-body-sample-{name}", name)
         self._pick_sample(self.sample)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from nicegui import ui
 
+from pliant.errors import InputError
 from pliant.solvers import solver_class, solver_classes
 from pliant.solvers.shape_matching.settings import Matching
 from pliant.studio.fields import FieldForm, field_forms
@@ -56,6 +58,7 @@ class ComparePanel:
 
     def _add(self, method: str | None = None) -> None:
         if len(self.lanes) < MOST:
+            self._keep()
             self.lanes.append({"method": method or next(iter(solver_classes())), "values": {}})
             self._build()
 
@@ -75,6 +78,7 @@ class ComparePanel:
                         radio = ui.button(
                             icon="radio_button_checked" if k == self.reference else "radio_button_unchecked",
                             on_click=lambda k=k: self._refer(k),
+                            color=None,
                         ).props("flat round dense size=sm")
                         mark(radio, f"lane-{k}-reference", f"Lane {k + 1} is the reference")
                         with radio:
@@ -95,10 +99,12 @@ class ComparePanel:
         self.add.set_visibility(len(self.lanes) < MOST)
 
     def _keep(self) -> None:
+        """Remember what stands in the fields, as far as it makes sense, before they are built again."""
         for lane in self.lanes:
-            lane["values"] = {
-                key: row.value for part in ("matching", "settings") for key, row in lane[part].rows.items()
-            }
+            for part in ("matching", "settings"):
+                for key, row in lane[part].rows.items():
+                    with contextlib.suppress(InputError):
+                        lane["values"][key] = row.read()
 
     def _refer(self, number: int) -> None:
         self._keep()

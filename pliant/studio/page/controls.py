@@ -42,7 +42,7 @@ def mark(element: Any, testid: str, label: str = "") -> Any:
 
 def icon_button(icon: str, testid: str, label: str, on_click: Callable[..., Any] | None, small: bool = True) -> Any:
     """A round button with a picture; its label is a tooltip."""
-    button = ui.button(icon=icon, on_click=on_click).props("flat round dense no-caps")
+    button = ui.button(icon=icon, on_click=on_click, color=None).props("flat round dense no-caps")
     button.props(f"size={'sm' if small else 'md'}").classes("pl-icon")
     with button:
         ui.tooltip(label).props("delay=400")
@@ -51,7 +51,7 @@ def icon_button(icon: str, testid: str, label: str, on_click: Callable[..., Any]
 
 def text_button(text: str, testid: str, on_click: Callable[..., Any] | None, icon: str = "", main: bool = False) -> Any:
     """A button with words."""
-    button = ui.button(text, icon=icon or None, on_click=on_click)
+    button = ui.button(text, icon=icon or None, on_click=on_click, color="primary" if main else None)
     button.props("dense no-caps unelevated" if main else "dense no-caps outline").classes("pl-button")
     return mark(button, testid, text)
 
@@ -82,6 +82,11 @@ def section(title: str, testid: str = "", opened: bool = True) -> Any:
     """A part of a panel that can be folded."""
     part = ui.expansion(title, value=opened).props("dense dense-toggle").classes("pl-section w-full")
     return mark(part, testid or f"section-{title.lower().replace(' ', '-')}", title)
+
+
+def subtitle(text: str) -> Any:
+    """The title of a few lines."""
+    return ui.label(text).classes("pl-subtitle")
 
 
 def hint(text: str) -> Any:

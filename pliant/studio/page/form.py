@@ -240,6 +240,7 @@ class FieldRow:
     def _show_reset(self) -> None:
         default = list(self.default) if isinstance(self.default, tuple) else self.default
         changed = self.value != default and not (not self.value and not default and self.form.kind == "text")
+        changed = changed and self._send is not None
         self.reset.set_visibility(changed)
         self.row.classes(add="pl-changed") if changed else self.row.classes(remove="pl-changed")
 

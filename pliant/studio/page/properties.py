@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nicegui import ui
+from nicegui import background_tasks, ui
 
 from pliant.collide.collider import Surface, described_fields
 from pliant.collide.shapes import collider_classes
@@ -13,7 +13,7 @@ from pliant.scene import COLORS
 from pliant.solvers import solver_class, solver_classes
 from pliant.solvers.shape_matching.settings import Matching
 from pliant.studio.fields import MATCHING_FIRST, PLASTIC, FieldForm, field_forms, plain_error
-from pliant.studio.page.controls import choice, hint, mark, section
+from pliant.studio.page.controls import choice, hint, mark, section, subtitle
 from pliant.studio.page.form import Form
 from pliant.studio.page.session import Session
 
@@ -109,7 +109,7 @@ class PropertiesPanel:
                 )
         settings = solver_class(method).Settings
         if described_fields(settings):
-            with section("Method", "section-solver", opened=False):
+            with section("Solver", "section-solver", opened=False):
                 hint(f"For all bodies of {method.replace('_', ' ')}.")
                 self.forms["solver"] = Form(field_forms(settings), "solver", self._sender(solver=method))
         self.notes = mark(ui.element("div").classes("pl-notes"), "body-notes")
@@ -139,22 +139,26 @@ class PropertiesPanel:
             self.notes.clear()
             with self.notes:
                 if notes:
-                    ui.label("Notes").classes("pl-label")
+                    subtitle("Notes")
                 for note in notes:
                     ui.label(note).classes("pl-note")
 
-    async def _pick_method(self, event: Any) -> None:
+    # These are no coroutines: those would begin when `_setting` is over.
+    def _pick_method(self, event: Any) -> None:
         if not self._setting:
-            await self._try_set({"body": self._structure[1]}, "method", event.value)
+            self._set_soon({"body": self._structure[1]}, "method", event.value)
 
-    async def _pick_preset(self, event: Any) -> None:
+    def _pick_preset(self, event: Any) -> None:
         if not self._setting and event.value not in (None, CHANGED):
-            await self._try_set({"material": self._structure[1]}, "preset", event.value)
+            self._set_soon({"material": self._structure[1]}, "preset", event.value)
 
-    async def _pick_color(self) -> None:
+    def _pick_color(self) -> None:
         text = str(self.color.value).lstrip("#")
         color = [round(int(text[k : k + 2], 16) / 255, 3) for k in (0, 2, 4)]
-        await self._try_set({"body": self._structure[1]}, "color", color)
+        self._set_soon({"body": self._structure[1]}, "color", color)
+
+    def _set_soon(self, target: dict[str, Any], key: str, value: Any) -> None:
+        background_tasks.create(self._try_set(target, key, value), name=f"set {key}")
 
     async def _try_set(self, target: dict[str, Any], key: str, value: Any) -> None:
         try:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from pliant.studio.page.controls import hint, icon_button, mark, text_button, text_input
+from pliant.studio.page.controls import hint, icon_button, mark, subtitle, text_button, text_input
 from pliant.studio.page.session import Session
 
 
@@ -93,7 +93,7 @@ class RecordPanel:
             for recording in shown[0]:
                 self._recording(recording)
             if shown[1]:
-                ui.label("Files").classes("pl-label")
+                subtitle("Files")
             for name in shown[1]:
                 link = ui.link(name, f"/files/{quote(name)}").props("download").classes("pl-link")
                 mark(link, f"file-{name}", f"Download {name}")

@@ -58,7 +58,9 @@ class ScenePanel:
             for name, value in GRAVITIES.items():
                 press = self.session.presser("set", target={"scene": True}, key="gravity", value=value)
                 mark(
-                    ui.button(name, on_click=press).props("dense flat no-caps size=sm").classes("pl-chip-button"),
+                    ui.button(name, on_click=press, color=None)
+                    .props("dense flat no-caps size=sm")
+                    .classes("pl-chip-button"),
                     f"gravity-{name.lower()}",
                     f"Gravity {name}",
                 )

@@ -6,7 +6,7 @@ from typing import Any
 
 from nicegui import ui
 
-from pliant.studio.page.controls import hint, icon_button, mark, text_button, text_input
+from pliant.studio.page.controls import hint, icon_button, mark, subtitle, text_button, text_input
 from pliant.studio.page.session import Session
 
 FORMS = {"toml": ("scene file", "toml", "Run it with: pliant run"), "python": ("Python", "py", "Run it with: python")}
@@ -22,7 +22,7 @@ class SharePanel:
             text_button("Scene file", "copy-toml", lambda: self._show("toml"), "description")
             text_button("Python", "copy-python", lambda: self._show("python"), "code")
         with ui.element("div").classes("pl-field"):
-            ui.label("Link for another browser").classes("pl-label")
+            subtitle("Link for another browser")
             with ui.element("div").classes("pl-bar"):
                 self.link = text_input(link or "", "share-link", "Link").props("readonly").classes("pl-grow")
                 copy = icon_button("content_copy", "share-link-copy", "Copy the link", None)
@@ -30,7 +30,7 @@ class SharePanel:
             hint("Another machine reaches the studio only if it was started with --host.")
         if not link:
             ui.timer(0.1, self._ask_link, once=True)
-        ui.label("Notes of the bodies").classes("pl-label")
+        subtitle("Notes of the bodies")
         self.notes = mark(ui.element("div").classes("pl-list"), "notes")
         self._shown: Any = None
         self.show(session.described)

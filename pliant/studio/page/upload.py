@@ -7,7 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
-from pliant.studio.page.controls import hint, mark
+from pliant.studio.page.controls import hint, mark, subtitle
 
 # The file's bytes go to the upload route as they are; NiceGUI's own socket carries only the answer.
 SEND = """async (event) => {
@@ -51,7 +51,7 @@ def show_report(answer: dict[str, Any]) -> None:
         for title, key in groups:
             lines = list(report.get(key) or ())
             if lines:
-                ui.label(title).classes("pl-label")
+                subtitle(title)
                 for line in lines:
                     ui.label(str(line)).classes("pl-note")
         if not report.get("problems"):

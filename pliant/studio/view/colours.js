@@ -29,10 +29,10 @@ vec3 heatColor(float value) {
 /** Colour of a cluster as sRGB bytes: hues by the golden angle, so that neighbours in number differ. */
 export function clusterColour(number) {
   const hue = (number * 137.508 + 20) % 360;
-  const light = 0.62 + 0.1 * ((number % 3) - 1);
+  const light = 0.62 + 0.06 * ((number % 3) - 1);
   const part = (n) => {
     const k = (n + hue / 30) % 12;
-    return Math.round(255 * (light - 0.5 * Math.min(light, 1 - light) * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
+    return Math.round(255 * (light - 0.48 * Math.min(light, 1 - light) * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
   };
   return [part(0), part(8), part(4)];
 }

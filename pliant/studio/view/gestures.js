@@ -20,7 +20,7 @@ export class DragGesture {
     this.fresh = false;
     const { body, vertex, point } = hit;
     view.stream.send("grab", { body: body.name, vertex, at: point.toArray(), strength: view.strength });
-    view.dragging = { lane: body.lane, body: body.number, vertex, target: this.target };
+    view.dragging = { lane: body.lane, name: body.name, body: body.number, vertex, target: this.target };
   }
 
   move(pointer) {

@@ -27,8 +27,8 @@ export class Hud {
     this.#show();
   }
 
-  toggle() {
-    this.folded = !this.folded;
+  toggle(folded = !this.folded) {
+    this.folded = folded;
     this.#show();
     this.view.sendLayers();
   }

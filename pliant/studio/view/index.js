@@ -21,6 +21,7 @@ import { Transport } from "./transport.js";
 import { World } from "./world.js";
 
 const READOUT_MS = 200;
+const WIDE = 1.5; // width over height of a picture for which scenes place their camera
 const HOVER_MS = 60;
 const SLOW = 24; // pictures per second below which the quality is lowered
 
@@ -60,9 +61,10 @@ export class PliantView extends Emitter {
     this.ghost.visible = false;
     this.stage.scene.add(this.ghost);
     this.stream = new Stream(url);
-    this.#makePanels(folded ?? element.clientWidth < 760, bars, uploadUrl);
+    this.#makePanels(folded ?? element.clientWidth < 640, bars, uploadUrl);
     this.tools = new Tools(this);
     this.#listen(theme);
+    this.root.classList.toggle("pv-thrifty", this.stage.quality > 0);
     this.#resize();
     this.toolbar.update();
     this.loop = requestAnimationFrame((now) => this.#tick(now));
@@ -122,6 +124,8 @@ export class PliantView extends Emitter {
   }
 
   #resize() {
+    const { toolbar, transport } = this;
+    this.stage.insets = { top: toolbar.bar.offsetHeight + 20, bottom: transport.node.offsetHeight + 20 };
     this.stage.resize(this.root.clientWidth, this.root.clientHeight, this.world?.lanes.length ?? 1);
     this.captions.place(this.stage.rects, this.world?.lanes ?? []);
     if (this.last) this.captions.take(this.last.stats.lanes);
@@ -150,8 +154,8 @@ export class PliantView extends Emitter {
   /** Shows the newest scene; the old one stays until the new one has a frame, so that nothing flickers. */
   #enter() {
     const old = this.world;
-    this.tools.cancel();
     this.world = this.next;
+    this.#keepDrag();
     this.next = null;
     this.stage.scene.add(this.world.group);
     old?.dispose();
@@ -165,9 +169,19 @@ export class PliantView extends Emitter {
       this.pins = [];
       this.hud.clear();
     }
+    if (this.world.lanes.length > 1 && (old?.lanes.length ?? 1) === 1) this.hud.toggle(true); // it would cover a lane
     this.#resize();
     this.#dress();
     this.toolbar.update();
+  }
+
+  // A drag goes on in the new scene where its body is still there.
+  #keepDrag() {
+    const { dragging, world } = this;
+    const bodies = world.lanes[dragging?.lane]?.bodies ?? [];
+    const body = bodies.find((one) => one.name === dragging?.name);
+    if (body && dragging.vertex < body.about.vertices) dragging.body = body.number;
+    else this.tools.cancel();
   }
 
   #frame(message) {
@@ -213,7 +227,11 @@ export class PliantView extends Emitter {
     if (camera) {
       this.stage.camera.fov = camera.fov ?? 38;
       if (camera.up) this.stage.camera.up.fromArray(camera.up);
-      this.stage.look(new THREE.Vector3(...camera.eye), new THREE.Vector3(...camera.target), this.world.bounds.radius);
+      const target = new THREE.Vector3(...camera.target);
+      // The camera was placed for a wide picture; a narrow view steps back to see as much from side to side.
+      const back = Math.max(1, WIDE / this.stage.camera.aspect);
+      const eye = new THREE.Vector3(...camera.eye).sub(target).multiplyScalar(back).add(target);
+      this.stage.look(eye, target, this.world.bounds.radius);
     } else {
       this.stage.camera.position.copy(this.stage.controls.target).add(new THREE.Vector3(0.5, 0.38, 1));
       this.frameScene();
@@ -231,7 +249,11 @@ export class PliantView extends Emitter {
 
   #sendCamera() {
     const { camera, controls } = this.stage;
-    this.stream.post("camera", { eye: camera.position.toArray(), target: controls.target.toArray(), up: camera.up.toArray(), fov: camera.fov });
+    const place = { eye: camera.position.toArray(), target: controls.target.toArray(), up: camera.up.toArray(), fov: camera.fov };
+    const text = JSON.stringify(place);
+    if (text === this.cameraSent) return; // a click moves nothing
+    this.cameraSent = text;
+    this.stream.post("camera", place);
   }
 
   // What is drawn of the bodies follows from what is switched on.
@@ -372,12 +394,12 @@ export class PliantView extends Emitter {
       .ask("pin", { body: body.name, vertex })
       .then((held) => {
         const near = (pin) => {
-          if (pin.body !== body.number || pin.vertex >= body.about.vertices) return false;
+          if (pin.name !== body.name || pin.vertex >= body.about.vertices) return false;
           const [x, y, z] = body.vertex(pin.vertex);
           return Math.hypot(x - point.x, y - point.y, z - point.z) < 0.04 * (body.about.size || body.box[3]);
         };
         this.pins = this.pins.filter((pin) => !near(pin));
-        if (held) this.pins.push({ body: body.number, vertex, since: performance.now() });
+        if (held) this.pins.push({ name: body.name, vertex, since: performance.now() });
         this.touch();
       })
       .catch((error) => error.lost || this.toasts.say(sentence(error), "error"));

@@ -44,7 +44,7 @@ export class LaneMarks {
       this.group.add(dot);
     }
     this.pinDots.forEach((dot, i) => {
-      const at = pins[i] && bodies[pins[i].body];
+      const at = pins[i] && bodies.find((one) => one.name === pins[i].name);
       dot.visible = Boolean(at?.box) && pins[i].vertex < at.about.vertices;
       if (!dot.visible) return;
       dot.position.fromArray(at.vertex(pins[i].vertex));

@@ -31,10 +31,11 @@ export class Stage {
     this.height = 1;
     this.lanes = 1;
     this.rects = [];
-    this.setQuality(0);
+    this.insets = { top: 0, bottom: 0 }; // what bars cover, kept free of viewports that stand side by side
+    this.setQuality(drawsInSoftware(this.renderer.getContext()) ? QUALITIES.length - 1 : 0);
   }
 
-  /** Quality 0 is the best; machines that draw in software come to 2 by themselves. */
+  /** Quality 0 is the best. */
   setQuality(level) {
     this.quality = level;
     this.renderer.setPixelRatio(Math.min(window.devicePixelRatio || 1, QUALITIES[level].pixels));
@@ -57,7 +58,9 @@ export class Stage {
     this.height = Math.max(1, height);
     this.lanes = Math.max(1, lanes);
     this.renderer.setSize(this.width, this.height, false);
-    this.rects = layout(this.width, this.height, this.lanes);
+    const { top, bottom } = this.lanes > 1 ? this.insets : { top: 0, bottom: 0 };
+    const room = Math.max(this.height - top - bottom, 0.3 * this.height);
+    this.rects = layout(this.width, room, this.lanes).map((rect) => ({ ...rect, y: rect.y + top }));
     this.camera.aspect = this.rects[0].width / this.rects[0].height;
     this.camera.updateProjectionMatrix();
   }
@@ -156,4 +159,11 @@ export function layout(width, height, lanes) {
   const w = width / columns;
   const h = height / rows;
   return Array.from({ length: lanes }, (_, i) => ({ x: (i % columns) * w, y: Math.floor(i / columns) * h, width: w, height: h }));
+}
+
+// Without a graphics processor the picture is drawn by the processor, which fine shadows would keep busy.
+function drawsInSoftware(gl) {
+  const known = gl.getExtension("WEBGL_debug_renderer_info");
+  const name = gl.getParameter(known ? known.UNMASKED_RENDERER_WEBGL : gl.RENDERER);
+  return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(String(name));
 }

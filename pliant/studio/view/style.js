@@ -38,16 +38,17 @@ const STYLE = `
 .pliant-view input[type="range"]::-webkit-slider-thumb { -webkit-appearance: none; width: 14px; height: 14px; margin-top: -5px; border: 0; border-radius: 50%; background: var(--pv-accent); }
 .pliant-view input[type="range"]::-moz-range-thumb { width: 14px; height: 14px; border: 0; border-radius: 50%; background: var(--pv-accent); }
 .pliant-view .pv-group { display: flex; align-items: center; gap: 2px; flex: none; }
-.pliant-view .pv-rule { width: 1px; height: 20px; margin: 0 6px; background: var(--pv-edge); flex: none; }
-.pliant-view .pv-top { position: absolute; top: 12px; left: 232px; right: 12px; display: flex; flex-direction: column; align-items: center; gap: 8px; pointer-events: none; }
+.pliant-view .pv-rule { width: 1px; height: 20px; margin: 0 5px; background: var(--pv-edge); flex: none; }
+.pliant-view .pv-top { position: absolute; top: 12px; left: 210px; right: 12px; display: flex; flex-direction: column; align-items: center; gap: 8px; pointer-events: none; }
 .pliant-view .pv-toolbar { display: flex; align-items: center; padding: 4px; max-width: 100%; overflow-x: auto; scrollbar-width: none; pointer-events: auto; }
 .pliant-view .pv-options { display: flex; flex-wrap: wrap; justify-content: center; gap: 6px; }
 .pliant-view .pv-option { display: flex; align-items: center; gap: 8px; padding: 3px 12px; pointer-events: auto; border-radius: 10px; background: var(--pv-panel);
   border: 1px solid var(--pv-edge); color: var(--pv-quiet); min-height: 32px; }
 .pliant-view .pv-option input { width: 130px; }
 .pliant-view .pv-reading { min-width: 3.6em; text-align: right; color: var(--pv-ink); }
-.pliant-view .pv-hud { position: absolute; top: 12px; left: 12px; width: 208px; }
+.pliant-view .pv-hud { position: absolute; top: 12px; left: 12px; width: 190px; }
 .pliant-view .pv-hud header { display: flex; align-items: center; justify-content: space-between; padding: 4px 4px 4px 14px; min-height: 42px; }
+.pliant-view .pv-hud header .pv-button { width: 30px; }
 .pliant-view .pv-hud header .pv-button svg { transform: rotate(180deg); transition: transform .15s; }
 .pliant-view .pv-folded header .pv-button svg { transform: none; }
 .pliant-view .pv-factor { font-weight: 600; white-space: nowrap; }
@@ -81,7 +82,7 @@ const STYLE = `
 .pliant-view .pv-ramp { height: 10px; border-radius: 5px; margin: 5px 0 3px; }
 .pliant-view .pv-ends { display: flex; justify-content: space-between; color: var(--pv-quiet); }
 .pliant-view .pv-captions { position: absolute; inset: 0; pointer-events: none; }
-.pliant-view .pv-cell { position: absolute; border: 0 solid var(--pv-edge); display: flex; justify-content: center; align-items: end; padding-bottom: 12px; box-shadow: inset -1px -1px 0 var(--pv-edge); }
+.pliant-view .pv-cell { position: absolute; display: flex; justify-content: center; align-items: end; padding-bottom: 8px; box-shadow: inset -1px -1px 0 var(--pv-edge); }
 .pliant-view .pv-caption { display: flex; flex-wrap: wrap; gap: 0 12px; justify-content: center; padding: 3px 12px; border-radius: 9px; background: var(--pv-panel); color: var(--pv-quiet); max-width: calc(100% - 16px); }
 .pliant-view .pv-caption b { color: var(--pv-ink); }
 .pliant-view .pv-toasts { position: absolute; left: 50%; transform: translateX(-50%); bottom: 68px; display: flex; flex-direction: column; gap: 6px; width: min(440px, calc(100% - 24px)); align-items: center; pointer-events: none; }
@@ -101,16 +102,19 @@ const STYLE = `
 .pliant-view .pv-help h2 { font: 600 17px/1.3 inherit; font-size: 17px; font-weight: 600; margin: 0; }
 .pliant-view .pv-help h3 { font-size: 13px; line-height: 1.4; font-weight: 600; margin: 8px 0 4px; color: var(--pv-quiet); }
 .pliant-view .pv-columns { display: flex; flex-wrap: wrap; gap: 4px 32px; }
+.pliant-view .pv-help p { margin: 12px 0 0; }
 .pliant-view .pv-keyrow { display: flex; gap: 10px; padding: 2px 0; max-width: 230px; }
 .pliant-view kbd { flex: none; min-width: 30px; height: 22px; text-align: center; font: inherit; font-size: 12px; padding: 1px 6px; border-radius: 5px; border: 1px solid var(--pv-edge); background: var(--pv-hover); }
-@container (max-width: 760px) {
+@container (max-width: 640px) {
   .pliant-view .pv-top { left: 8px; right: 8px; top: 8px; align-items: stretch; }
   .pliant-view .pv-toolbar { align-self: center; }
   .pliant-view .pv-button { width: 44px; height: 44px; }
-  .pliant-view .pv-options { justify-content: end; max-width: calc(100% - 176px); margin-left: auto; }
-  .pliant-view .pv-option { flex-wrap: wrap; padding: 3px 10px; }
-  .pliant-view .pv-option input { width: 90px; flex: 1; }
-  .pliant-view .pv-hud { top: 68px; left: 8px; width: 168px; }
+  .pliant-view .pv-options { justify-content: end; max-width: calc(100% - 200px); margin-left: auto; }
+  .pliant-view .pv-option { display: grid; grid-template-columns: auto 1fr auto; gap: 0 8px; padding: 4px 10px; width: 100%; }
+  .pliant-view .pv-option.pv-quiet { display: block; }
+  .pliant-view .pv-option input { width: 100%; grid-column: 1 / -1; grid-row: 2; }
+  .pliant-view .pv-hud { top: 68px; left: 8px; width: max-content; min-width: 150px; max-width: 230px; }
+  .pliant-view .pv-hud header { padding: 0 0 0 12px; }
   .pliant-view .pv-hud-body { max-height: 260px; }
   .pliant-view .pv-transport { flex-direction: column; align-items: stretch; gap: 0; padding: 4px 10px 8px; bottom: 8px; width: calc(100% - 16px); }
   .pliant-view .pv-transport .pv-group { justify-content: space-between; }

@@ -1,6 +1,7 @@
 // The bar at the bottom: play, step, reset, speed, and the time line over the frames in the history.
 import { button, make, setIcon, show, write } from "./dom.js";
 
+const WRITE_MS = 66;
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2];
 
 export class Transport {
@@ -25,7 +26,7 @@ export class Transport {
     this.live = make("button", { type: "button", class: "pv-text pv-live", title: "Back to the live simulation (L)", click: () => view.stream.send("live") }, "live");
     this.resume = make(
       "button",
-      { type: "button", class: "pv-text", hidden: true, title: "Simulate on from this frame", click: () => view.stream.send("resume_from", { frame: this.frame }) },
+      { type: "button", class: "pv-text", hidden: true, title: "Simulate on from this frame", click: () => view.stream.send("resume_from", { frame: this.newest.frame }) },
       "continue from here",
     );
     this.node = make(
@@ -43,12 +44,24 @@ export class Transport {
 
   /** Sends the frame that is asked for, at most once per drawn frame. */
   tick() {
+    if (this.newest && this.newest.frame !== this.frame && performance.now() - this.written > WRITE_MS) this.#write(this.newest);
     if (this.wanted === undefined) return;
     this.view.stream.post("seek", { frame: this.wanted });
     this.wanted = undefined;
   }
 
+  /** Takes a frame; the page is written to about fifteen times a second, and at once when the state changes. */
   take(header) {
+    const state = `${header.stats.playing} ${header.live} ${header.stats.recording} ${header.stats.speed}`;
+    const now = performance.now();
+    this.newest = header;
+    if (state === this.state && header.live && now - this.written < WRITE_MS) return;
+    this.state = state;
+    this.written = now;
+    this.#write(header);
+  }
+
+  #write(header) {
     const { stats } = header;
     this.frame = header.frame;
     this.playing = stats.playing;
