@@ -1,11 +1,16 @@
 """Fixtures of all tests, and the folder's own modules (bodies.py, reference.py) made importable."""
 
+import os
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+BROWSER_FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+BROWSER_FLAGS += ["--no-first-run", "--disable-quic", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 
 
 def _devices() -> list:
@@ -44,3 +49,30 @@ def cuda() -> str:
 def set_threads(monkeypatch):
     """A function that sets the number of CPU threads for what is built and run after it."""
     return lambda count: monkeypatch.setenv("PLIANT_THREADS", str(count))
+
+
+def _no_browser(reason: str) -> None:
+    if os.environ.get("PLIANT_REQUIRE_BROWSER") == "1":
+        pytest.fail(f"PLIANT_REQUIRE_BROWSER is set, but {reason}")
+    pytest.skip(reason)
+
+
+# Not of the session: while Playwright runs, no other test of this process could have an event loop.
+@pytest.fixture(scope="module")
+def browser():
+    """A headless Chromium; the variable PLIANT_CHROMIUM names another one."""
+    try:
+        from playwright.sync_api import Error, sync_playwright
+    except ImportError:
+        _no_browser("playwright is not installed: pip install -e '.[dev]'")
+    named = os.environ.get("PLIANT_CHROMIUM")
+    found = shutil.which(named) if named else next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if not found:
+        _no_browser(f"there is no browser {named!r}" if named else f"none of {', '.join(BROWSERS)} is installed")
+    with sync_playwright() as playwright:
+        try:
+            chromium = playwright.chromium.launch(executable_path=found, args=BROWSER_FLAGS)
+        except Error as error:
+            _no_browser(f"{found} does not start: {error}")
+        yield chromium
+        chromium.close()
