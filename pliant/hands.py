@@ -14,7 +14,7 @@ from pliant.model.model import Body
 from pliant.vectors import FARTHEST, as_bounded, as_count, as_positive
 
 if TYPE_CHECKING:
-    from pliant.simulation import Simulation
+    from pliant.touching import Touching
 
 # What an explicit pull may use of the step: k <= LIMIT m / dt^2 and c <= LIMIT m / dt. Of (omega h)^2 + 2 c h <= 4
 # that takes 0.75, and a body with a step of 0.7 times its own stable one at most 2.8.
@@ -26,7 +26,7 @@ EARLY_VELOCITY = ("shape_matching",)
 
 
 def pull_particle(
-    sim: Simulation,
+    sim: Touching,
     body: Body,
     particle: int,
     target: Sequence[float],
@@ -48,7 +48,7 @@ def pull_particle(
 
 
 def pull_seen(
-    sim: Simulation,
+    sim: Touching,
     body: Body,
     vertex: Any,
     target: Sequence[float],
@@ -78,7 +78,7 @@ def pull_seen(
 
 
 def _start(
-    sim: Simulation,
+    sim: Touching,
     body: Body,
     members: np.ndarray,
     weights: np.ndarray | None,
@@ -138,12 +138,12 @@ def _held_mass(weights: np.ndarray, mass: np.ndarray) -> float:
     return float(1.0 / np.sum(weights**2 / mass))
 
 
-def _needed_mass(sim: Simulation, stiffness: float, damping: float | None) -> float:
+def _needed_mass(sim: Touching, stiffness: float, damping: float | None) -> float:
     """Mass that must be held for the step to allow a pull [kg]."""
     return max(stiffness * sim.dt**2, (damping or 0.0) * sim.dt) / LIMIT
 
 
-def _enough(sim: Simulation, x: np.ndarray, near: np.ndarray, point: np.ndarray, needed: float) -> int:
+def _enough(sim: Touching, x: np.ndarray, near: np.ndarray, point: np.ndarray, needed: float) -> int:
     """How many of these particles must be held for the mass that is needed, growing by a third at a time, or all."""
     mass, count = sim.model.particles.mass[near], 1
     while count < len(near):
@@ -153,7 +153,7 @@ def _enough(sim: Simulation, x: np.ndarray, near: np.ndarray, point: np.ndarray,
     return min(count, len(near))
 
 
-def _nearest(sim: Simulation, body: Body, x: np.ndarray, point: np.ndarray, first: int | None) -> np.ndarray:
+def _nearest(sim: Touching, body: Body, x: np.ndarray, point: np.ndarray, first: int | None) -> np.ndarray:
     """The particles of a body nearest to a point, at most 256, the nearest first.
 
     Of a body that has come apart only those of one piece count: the one of `first`, or of the nearest.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import math
 import time as clock
@@ -12,35 +11,30 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from pliant import hands
 from pliant.blow_up import Moment, describe
-from pliant.collide.collider import Collider
-from pliant.collide.contacts import ContactList, Contacts
+from pliant.collide.contacts import Contacts
 from pliant.collide.pipeline import Pipeline
-from pliant.contact_forces import trial_forces
-from pliant.diagnostics import Diagnostics, measure
-from pliant.errors import BlowUpError, InputError
+from pliant.errors import BlowUpError
 from pliant.forces.inside import clear_forces, inside_forces
 from pliant.forces.pull import Pulls
 from pliant.forces.wind import Wind
 from pliant.guard import Guard, GuardReport
 from pliant.launch import Recording, copy, record
-from pliant.model.model import Body, Model
+from pliant.model.model import Model
 from pliant.model.state import State
-from pliant.pins import PinPath, Pins
+from pliant.pins import Pins
 from pliant.quantities import Quantities
 from pliant.skin.bodies import BodySkins
 from pliant.skin.pieces import PartingSkins
 from pliant.solvers.protocol import Solver, World
-from pliant.solvers.shape_matching.cut import Wedge, crossed_links
-from pliant.solvers.shape_matching.fracture_links import ClusterLinks
-from pliant.vectors import FARTHEST, FASTEST, as_bounded, as_count, as_vector
+from pliant.touching import Touching
+from pliant.vectors import as_count
 
 # The step that is used by default, over the largest that is stable at rest: a compressed body is stiffer.
 SAFETY = 0.7
 
 
-class Simulation:
+class Simulation(Touching):
     """Made by `Scene.build`. Call `frame()` to advance by one frame.
 
     Attributes:
@@ -327,340 +321,6 @@ class Simulation:
             wp.copy(array, self._good[name])
         self.follow_restored()
 
-    # ---- looking ------------------------------------------------------------------------------------------------
-
-    def body(self, name: str | int) -> Body:
-        """A body by name or number."""
-        names = [b.name for b in self.model.bodies]
-        if isinstance(name, int) and 0 <= name < len(names):
-            return self.model.bodies[name]
-        if name in names:
-            return self.model.bodies[names.index(str(name))]
-        raise InputError(f"no body {name!r}", "body", f"The bodies are: {', '.join(names)}")
-
-    def _links(self, name: str) -> ClusterLinks | None:
-        found = [solver.links(name) for solver in self.solvers]
-        return next((links for links in found if links is not None), None)
-
-    def broken_links(self, body: str | int) -> np.ndarray:
-        """Pairs of clusters of a body whose link is broken (k, 2); none for a body that cannot break."""
-        links = self._links(self.body(body).name)
-        return np.zeros((0, 2), np.int64) if links is None else links.pairs[links.broken]
-
-    def pieces(self, body: str | int) -> int:
-        """Number of pieces that a body has come apart into; 1 for a body that cannot break."""
-        links = self._links(self.body(body).name)
-        return 1 if links is None else links.pieces()[0]
-
-    def positions(self, body: str | int | None = None) -> np.ndarray:
-        """Positions [m] (n, 3) float32, in the order of the mesh that was added; of all bodies if none is named."""
-        return self._in_user_order(self.state.x, body)
-
-    def surface(self, body: str | int | None = None) -> np.ndarray:
-        """Triangles to draw (k, 3) int32, whose corners are rows of `surface_positions` of the same body or bodies."""
-        bodies = self.model.bodies if body is None else [self.body(body)]
-        first = np.cumsum([0, *(b.seen_vertices for b in bodies)])
-        return np.concatenate([b.seen_triangles() + start for b, start in zip(bodies, first, strict=False)])
-
-    def surface_positions(self, body: str | int | None = None) -> np.ndarray:
-        """Vertices of what is seen [m] (n, 3) float32: of the skin where a body has one, else as `positions`.
-
-        Loose points are seen as small balls, whose vertices follow each other point by point.
-        """
-        bodies = self.model.bodies if body is None else [self.body(body)]
-        self.update_skins()
-        x = self.state.x.numpy()
-        return np.concatenate(
-            [b.seen_of(x[b.particle_of]) if b.skin is None else self.skins.positions(b.name) for b in bodies]
-        )
-
-    def surface_colors(self, body: str | int | None = None) -> np.ndarray:
-        """Red, green and blue of each triangle of `surface` (k, 3) float32, from 0 to 1."""
-        bodies = self.model.bodies if body is None else [self.body(body)]
-        return np.concatenate([b.seen_colors() for b in bodies])
-
-    def update_skins(self) -> None:
-        """Move the skins if the state was changed outside a frame."""
-        if (self._skins_stale or self.skins.stale) and self.skins.active:
-            self.skins.update(self.state.x)
-        self._skins_stale = False
-
-    def velocities(self, body: str | int | None = None) -> np.ndarray:
-        """Velocities [m/s] (n, 3) float32, like `positions`."""
-        return self._in_user_order(self.state.v, body)
-
-    def quantity(self, name: str, body: str | int | None = None) -> np.ndarray:
-        """A number for each vertex (n,) float32, like `positions`: 'strain', 'stress' [Pa] or 'speed' [m/s].
-
-        Strain is the largest change of length in any direction over the length at rest, from the vertex's neighbours,
-        and stress the von Mises stress of the material's linear elasticity: the same for every method.
-        """
-        return self._in_user_order(self.quantities.measure(name, self.state), body)
-
-    def _in_user_order(self, array: wp.array, body: str | int | None) -> np.ndarray:
-        values = array.numpy()
-        bodies = self.model.bodies if body is None else [self.body(body)]
-        return np.concatenate([values[b.particle_of] for b in bodies])
-
-    def diagnostics(self) -> Diagnostics:
-        """Energy, momentum, volume and stretch now."""
-        x, v = self.state.x.numpy().astype(np.float64), self.state.v.numpy().astype(np.float64)
-        for solver in self.solvers:
-            carry = solver.scratch().get("carry")
-            if carry is not None:
-                x = x + carry.numpy()
-        elastic = sum(solver.energy(x) for solver in self.solvers) + sum(force.energy(x) for force in self.forces)
-        return measure(self.model, x, v, np.array(self.world.gravity), elastic, self.piece_of_particles())
-
-    def piece_of_particles(self) -> np.ndarray | None:
-        """The piece of its body that each particle belongs to (n,); None where nothing can break."""
-        piece = None
-        for body in self.model.bodies:
-            links = self._links(body.name)
-            if links is not None:
-                piece = np.zeros(self.state.count, np.int64) if piece is None else piece
-                piece[slice(*body.particles)] = links.particle_pieces()
-        return piece
-
-    def contact_list(self) -> ContactList:
-        """The contacts at the end of the last frame, with the bodies and vertices that touch."""
-        return self._named(self.contacts.read())
-
-    def _named(self, found: ContactList) -> ContactList:
-        """Contacts with the bodies and vertices that touch."""
-        vertex = np.zeros(self.state.count, np.int64)
-        for body in self.model.bodies:
-            vertex[body.particle_of] = np.arange(len(body.rank))
-        body_of = self.model.particles.body[found.particle]
-        return dataclasses.replace(found, body=body_of, vertex=vertex[found.particle])
-
-    def contact_forces(self) -> tuple[ContactList, np.ndarray]:
-        """Contacts now and the force of each on its particle [N] (c, 3), measured by a step that is then undone.
-
-        The forces are those of one step: a body that trembles on a floor is carried on average only.
-        """
-        state = self.state
-        touched = [*self.arrays().values(), state.x_next, state.v_next, state.f_ext]
-        touched += [self.contacts.surface, self.contacts.depth]
-        saved = [wp.clone(array) for array in touched]
-        self.world.has_f_ext = self.is_forced()
-        if self.is_forced():
-            self.apply_forces()
-        mass = self.model.particles.mass
-        found, forces = trial_forces(state, self.solvers, self.pipeline, self.contacts, mass, self.dt)
-        for array, values in zip(touched, saved, strict=True):
-            wp.copy(array, values)
-        return self._named(found), forces
-
-    def collider(self, name: str) -> Collider:
-        """A collider by name, as it is now: where `move_collider` has brought it."""
-        return self.pipeline.now(name)
-
-    # ---- touching -----------------------------------------------------------------------------------------------
-
-    def _vertex(self, body: str | int, vertices: Any) -> np.ndarray:
-        which = self.body(body)
-        count = len(which.rank)
-        index = np.atleast_1d(np.asarray(vertices))
-        if index.dtype == bool and index.shape == (count,):
-            index = np.flatnonzero(index)
-        if index.size == 0 or index.dtype.kind not in "iu" or index.min() < 0 or index.max() >= count:
-            raise InputError(
-                f"{vertices!r} does not name vertices", f"body '{which.name}'", f"Give numbers from 0 to {count - 1}"
-            )
-        return which.particle_of[index]
-
-    def pin(self, body: str | int, vertices: Any, path: PinPath | Sequence[Sequence[Any]] | None = None) -> None:
-        """Hold vertices where they are now, or lead them along a path.
-
-        Keys are ``(time [s], offset [m])`` and count from now; the times of a `PinPath` are those of the simulation.
-        """
-        self._look_before_change()
-        particles = self._vertex(body, vertices)
-        lead: PinPath | None = None
-        if isinstance(path, PinPath):
-            lead = path
-        elif path is not None:
-            lead = PinPath.make(path, f"pin of body '{self.body(body).name}'").later(self.time)
-        self.pins.add(particles, self.state.x.numpy()[particles], lead, self.state)
-        self.forget_programs()
-
-    def unpin(self, body: str | int, vertices: Any) -> None:
-        """Let pinned vertices go."""
-        self._look_before_change()
-        self.pins.remove(self._vertex(body, vertices), self.state)
-        self.forget_programs()
-
-    def pull(
-        self,
-        body: str | int,
-        vertex: int,
-        target: Sequence[float],
-        stiffness: float = 100.0,
-        damping: float | None = None,
-        *,
-        spread: int | None = None,
-    ) -> int:
-        """Pull a vertex towards a point with a spring [N/m]; returns a handle for `move_pull` and `release`.
-
-        A light vertex alone can only be pulled weakly: the step allows 0.25 m / dt^2. What is pulled therefore is a
-        weighted point of the body, x_p = sum of w_i x_i over the vertex and its neighbours, and w_i of the force goes
-        to each. A pull that is too strong even so is weakened, with a note.
-
-        Args:
-            body: name or number.
-            vertex: of the mesh that was added.
-            target: where the vertex goes [m].
-            stiffness: [N/m].
-            damping: [N s/m]; that of a critically damped spring on the mass that is held, if not given.
-            spread: number of particles that are held, at most 256, by their distance now; as few as let the step
-                allow stiffness and damping if not given, 1 for the vertex alone.
-        """
-        particle = hands.one_vertex(self._vertex(body, vertex), vertex)
-        return hands.pull_particle(self, self.body(body), particle, target, stiffness, damping, spread)
-
-    def pull_seen(
-        self,
-        body: str | int,
-        seen_vertex: int,
-        target: Sequence[float],
-        stiffness: float = 100.0,
-        damping: float | None = None,
-        spread: int | None = None,
-    ) -> int:
-        """Pull a vertex of `surface_positions` of a body, as `pull` does, through the particles that carry it.
-
-        The damping [N s/m] defaults to half of what is critical for the whole body: one that hangs on a hand comes to
-        rest. A `spread` of 1 holds those particles alone that carry the vertex.
-        """
-        return hands.pull_seen(self, self.body(body), seen_vertex, target, stiffness, damping, spread)
-
-    def move_pull(self, handle: int, target: Sequence[float]) -> None:
-        """Move the point a pull leads to."""
-        self.pulls.held(handle)
-        self.pulls.move(handle, as_bounded(target, FARTHEST, "pull.target", "m"))
-
-    def pull_point(self, handle: int) -> np.ndarray:
-        """Where the point that a pull holds is now [m] (3,): the vertex at first; it keeps its place to the patch."""
-        return self.pulls.measure(handle, self.state)[0]
-
-    def pull_force(self, handle: int) -> float:
-        """How strongly a pull pulls now [N]."""
-        return float(np.linalg.norm(self.pulls.measure(handle, self.state)[1]))
-
-    def release(self, handle: int) -> None:
-        """End a pull."""
-        self.pulls.release(handle, self.state)
-
-    def set_gravity(self, gravity: Sequence[float]) -> None:
-        """Change gravity [m/s^2], between frames."""
-        chosen = as_vector(gravity, "gravity")
-        self._look_before_change()
-        self.world.gravity = chosen
-        self.forget_programs()
-
-    def set_wind(self, velocity: Sequence[float]) -> None:
-        """Change the velocity of the air [m/s], between frames; zero is no wind and no air, see `Wind`."""
-        chosen = as_bounded(velocity, FASTEST, "wind", "m/s")
-        self._look_before_change()
-        self.wind.set(chosen)
-        self.state.f_ext.zero_()  # every force writes its own again at the next substep
-
-    def set_state(
-        self, body: str | int, positions: np.ndarray | None = None, velocities: np.ndarray | None = None
-    ) -> None:
-        """Set a body's positions [m] or velocities [m/s] (n, 3), in the order of its mesh."""
-        self._look_before_change()
-        which = self.body(body)
-        for name, values, array in (("positions", positions, self.state.x), ("velocities", velocities, self.state.v)):
-            if values is None:
-                continue
-            values = _as_rows(values, f"body '{which.name}'.{name}")
-            if values.shape != (len(which.rank), 3) or not np.isfinite(values).all():
-                raise InputError(
-                    f"the {name} have the shape {values.shape} or are not finite",
-                    f"body '{which.name}'",
-                    f"Give {len(which.rank)} rows of three finite numbers",
-                )
-            all_values = array.numpy()
-            all_values[which.particle_of] = values
-            array.assign(all_values)
-        for solver in self.solvers:
-            solver.reset(self.state, which.particles)
-        self._skins_stale = True
-
-    def move_collider(
-        self,
-        name: str,
-        position: Sequence[float],
-        velocity: Sequence[float] | None = None,
-        *,
-        radius: float | None = None,
-    ) -> None:
-        """Move a sphere; during the next frame it glides to its new place and pushes what is in its way.
-
-        A way of more than ten radii is a jump: the sphere is there at once and sweeps nothing along.
-
-        Args:
-            name: of the collider.
-            position: its new centre [m].
-            velocity: what its surface does [m/s] until it is moved again; it then is at its new place at once.
-            radius: its new radius [m], if it changes; at once.
-        """
-        self._look_before_change()
-        slot, mover = self.pipeline.mover(name)
-        place = as_bounded(position, FARTHEST, "move_collider.position", "m")
-        speed = None if velocity is None else as_bounded(velocity, FASTEST, "move_collider.velocity", "m/s")
-        mover.move(slot, place, speed, radius, self.substeps, self.frame_dt)
-
-    def can_cut(self, body: str | int) -> bool:
-        """Whether a body can be cut: it is shape-matched, its material has a fracture_strain, and it has clusters."""
-        return self._links(self.body(body).name) is not None
-
-    def cut(
-        self, first: Sequence[float], last: Sequence[float], eye: Sequence[float], body: str | int | None = None
-    ) -> int:
-        """Cut bodies along the wedge between the rays from the eye through two points, as far as they go.
-
-        Args:
-            first, last: where the stroke begins and ends [m].
-            eye: where it is seen from [m].
-            body: the one to cut; all that can be cut if not given.
-
-        Returns:
-            number of links between clusters that broke; each body falls apart where none is left.
-        """
-        self._look_before_change()
-        wedge = Wedge.between(first, last, eye)
-        if body is not None and not self.can_cut(body):
-            raise InputError(
-                f"body '{self.body(body).name}' cannot be cut",
-                "cut",
-                "Give its material a fracture_strain, and the body method 'shape_matching' with several clusters",
-            )
-        x, done = self.state.x.numpy(), 0
-        for which in self.model.bodies if body is None else [self.body(body)]:
-            links, own = self._links(which.name), slice(*which.particles)
-            if links is not None:
-                crossed = crossed_links(links, x[own], self.model.particles.mass[own], wedge)
-                done += sum(solver.break_links(which.name, crossed) for solver in self.solvers)
-        if done:
-            self._follow_breaks()
-            self._skins_stale = True
-        return done
-
-    def reset_shape(self, body: str | int) -> None:
-        """Give a body that has yielded its original rest shape back; its particles stay where they are."""
-        self._look_before_change()
-        which = self.body(body)
-        solver = next(s for s in self.solvers if s.name == which.method)
-        if not solver.reset_shape(which.name):
-            raise InputError(
-                f"{which.method} keeps no permanent change of shape",
-                f"body '{which.name}'",
-                "Use method 'shape_matching' for bodies that yield",
-            )
-
     def adopt(self, other: Simulation) -> None:
         """Become another simulation in place, for those who hold a reference to this one."""
         self.__dict__ = dict(other.__dict__)
@@ -688,10 +348,3 @@ class Simulation:
         for force in self.forces:
             arrays |= {f"forces.{k}": a for k, a in force.arrays().items()}
         return arrays
-
-
-def _as_rows(values: Any, where: str) -> np.ndarray:
-    try:
-        return np.asarray(values, np.float32)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"the values are not numbers ({error})", where, "Give rows of three numbers") from error

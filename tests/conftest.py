@@ -1,16 +1,12 @@
 """Fixtures of all tests, and the folder's own modules (bodies.py, reference.py) made importable."""
 
 import os
-import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-BROWSER_FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
-BROWSER_FLAGS += ["--no-first-run", "--disable-quic", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 
 
 def _devices() -> list:
@@ -61,17 +57,18 @@ def _no_browser(reason: str) -> None:
 @pytest.fixture(scope="module")
 def browser():
     """A headless Chromium; the variable PLIANT_CHROMIUM names another one."""
+    from headless import FLAGS, find_browser
+
     try:
         from playwright.sync_api import Error, sync_playwright
     except ImportError:
         _no_browser("playwright is not installed: pip install -e '.[dev]'")
-    named = os.environ.get("PLIANT_CHROMIUM")
-    found = shutil.which(named) if named else next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if not found:
-        _no_browser(f"there is no browser {named!r}" if named else f"none of {', '.join(BROWSERS)} is installed")
+    found, reason = find_browser()
+    if found is None:
+        _no_browser(reason)
     with sync_playwright() as playwright:
         try:
-            chromium = playwright.chromium.launch(executable_path=found, args=BROWSER_FLAGS)
+            chromium = playwright.chromium.launch(executable_path=found, args=FLAGS)
         except Error as error:
             _no_browser(f"{found} does not start: {error}")
         yield chromium

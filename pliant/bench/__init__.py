@@ -15,6 +15,7 @@ BENCHES = {
     "skin": "time to move a skin of 100,000 vertices, beside that of the body it rides on",
     "shapes": "time of a shape-matching step against the number of particles, in every mode",
     "startup": "time from the start of the process to the first frame",
+    "stream": "what reaches the studio's page: frames, their bytes and their age, the time from a drag to its frame",
 }
 
 

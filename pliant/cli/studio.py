@@ -40,7 +40,7 @@ def action(args: argparse.Namespace) -> int:
 
     options = given(args, StudioOptions)
     document = first_document(args.scene, args.folder)
-    engine = Engine(document, args.folder, args.device, autoplay=not args.paused)
+    engine = Engine(document, args.folder, args.device, autoplay=not args.paused, rest_alone=True)
     server = Server(engine, options, search=not hasattr(args, "port"))
     server.start()
     print(f"Pliant studio: {server.link}", flush=True)

@@ -281,10 +281,10 @@ def compare(engine: Engine, client: str, lanes: list[dict[str, Any]], reference:
         "matching": optional(table()),
         "settings": optional(table()),
     }
-    variants = [
-        Variant(**{k: v or "" if k == "name" else v for k, v in lane.items()})
-        for lane in (check_arguments("compare.lanes", known, lane) for lane in lanes)
-    ]
+    variants = []
+    for lane in lanes:
+        given = check_arguments("compare.lanes", known, lane)
+        variants.append(Variant(given["name"] or "", given["method"], given["matching"], given["settings"]))
     engine.world.compare(variants, reference)
     engine.show_live()
     engine.say_scene()
@@ -302,10 +302,10 @@ def copy(engine: Engine, client: str, form: str) -> dict[str, str]:
 @command(on=flag(), name=optional(text()))
 def record(engine: Engine, client: str, on: bool, name: str | None) -> str | None:
     world = engine.world
-    if not on:
-        return world.recorder.stop()
     engine.show_live()
-    return world.recorder.start(world.lanes, name, world.camera)
+    told = world.recorder.start(world.lanes, name, world.camera) if on else world.recorder.stop()
+    engine.tell(event="recording", name=world.recorder.name)
+    return told
 
 
 @command(recording=text(), kind=text(choices=KINDS), camera=optional(table()))

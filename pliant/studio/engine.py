@@ -25,6 +25,8 @@ from pliant.studio.world import World
 AUTOSAVE = "scene.toml"
 # Shortest time between two published frames while simulated time runs faster than the clock [s].
 FASTEST_FRAMES = 1.0 / 75.0
+# What was asked for is shown with the next simulated frame if that is due within this time, and else at once [s].
+SOON = 0.04
 SAVE_PERIOD = 1.0
 # Commands of one client that may wait.
 MOST_WAITING = 256
@@ -51,6 +53,7 @@ class Engine:
         sim: a simulation of the document that runs already.
         autoplay: begin to simulate when the first client comes.
         autosave: keep the document in the project's folder.
+        rest_alone: let time stand still while nobody watches and nothing is recorded.
 
     Attributes:
         on_frame: called in the engine's thread whenever there is a new frame; must be quick.
@@ -66,6 +69,7 @@ class Engine:
         *,
         autoplay: bool = False,
         autosave: bool = True,
+        rest_alone: bool = False,
         history_mb: float = 512.0,
     ):
         folder = folder.resolve()
@@ -78,7 +82,7 @@ class Engine:
         self.heat: str | None = None
         self.layers: dict[str, set[str]] = {}
         self.drags: dict[str, int] = {}
-        self._autoplay, self._autosave = autoplay, autosave
+        self._autoplay, self._autosave, self._rest_alone = autoplay, autosave, rest_alone
         self._past: int | None = None
         self._dirty = True
         self._unsaved, self._saved_at = autosave, 0.0
@@ -165,6 +169,7 @@ class Engine:
         return world.document.describe() | {
             "recordings": world.recorder.recordings(),
             "recording": world.recorder.name,
+            "files": world.recorder.files(),
             "jobs": [dataclasses.asdict(job) | {"request": None} for job in self.jobs.all.values()],
             "lanes": variants,
             "reference": world.reference,
@@ -184,10 +189,10 @@ class Engine:
                 if self._stopping:
                     break
             self._answer_all()
-            if self.playing and self.clock.due():
+            if self._runs() and self.clock.due():
                 self.advance()
                 time.sleep(0)  # let others have their turn where the machine cannot keep up
-            elif self._dirty:
+            elif self._dirty and not (self.playing and self.clock.wait() < SOON):
                 self._publish()
             else:
                 self._rest()
@@ -195,9 +200,16 @@ class Engine:
         self.world.recorder.stop()
         self._save(now=True)
 
+    def _runs(self) -> bool:
+        """Whether simulated time runs now."""
+        if self.playing and self._rest_alone and not self._clients and self.world.recorder.name is None:
+            self.clock.stop()
+            return False
+        return self.playing
+
     def _rest(self) -> None:
         """Wait for what comes next: a command, a frame, or the moment to save."""
-        limit = self.clock.wait() if self.playing else None
+        limit = self.clock.wait() if self._runs() else None
         if self._unsaved:
             left = max(self._saved_at + SAVE_PERIOD - time.monotonic(), 0.0)
             if left == 0.0:
@@ -272,6 +284,8 @@ class Engine:
         if anew or self.world.scene_message != self._scene_sent:
             self._scene_sent = self.world.scene_message
             self._send(self._scene_sent)
+        for text in dict.fromkeys(text for lane in self.world.lanes for text in lane.warnings):
+            self.tell(event="notice", level="warning", text=text)
         self.tell(event="document")
         self._unsaved = self._autosave
         self._dirty = True

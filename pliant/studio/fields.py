@@ -20,8 +20,12 @@ DECADES = 2
 """How far a slider on a log scale reaches to both sides of the default."""
 AXES = ("x", "y", "z")
 UNITS = {"^2": "\u00b2", "^3": "\u00b3", "N s/m": "N\u00b7s/m"}
+GIVEN = object()
+"""Stands for any value but None."""
 # A field that means nothing while another has not one of these values. It is not shown then.
 ONLY_IF: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "Material.creep": ("yield_strain", (GIVEN,)),
+    "Material.plastic_limit": ("yield_strain", (GIVEN,)),
     "Matching.clusters": ("clusters_by", ("kmeans", "boxes", "grids")),
     "Matching.axis": ("clusters_by", ("boxes",)),
     "Matching.overlap": ("clusters_by", ("boxes",)),
@@ -218,7 +222,8 @@ def is_shown(form: FieldForm, values: Mapping[str, Any]) -> bool:
     """Whether the field means something beside these values of the others."""
     if form.only_if is None or form.only_if[0] not in values:
         return True
-    return values[form.only_if[0]] in form.only_if[1]
+    value, wanted = values[form.only_if[0]], form.only_if[1]
+    return value in wanted or (GIVEN in wanted and value is not None)
 
 
 def shape_forms(function: Any) -> list[FieldForm]:

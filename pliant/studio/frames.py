@@ -39,7 +39,7 @@ class FrameMaker:
     def scene(self, lanes: list[Lane], document: Document) -> bytes:
         """The scene message; the same bytes as before where nothing in it has changed."""
         sections: dict[str, np.ndarray] = {}
-        described = []
+        described: list[dict[str, Any]] = []
         for k, lane in enumerate(lanes):
             bodies: list[dict[str, Any]] = []
             if lane.sim is not None:
@@ -105,7 +105,8 @@ class FrameMaker:
         layers: set[str],
     ) -> bytes:
         """The message of the frame that the lanes show now."""
-        x, normal, boxes, particles, contacts = [], [], [], [], []
+        x, normal, particles, contacts = [], [], [], []
+        boxes: list[list[list[float]]] = []
         span: tuple[float, float] | None = None
         for k, lane in enumerate(lanes):
             if lane.sim is None or lane.packer is None:
@@ -121,8 +122,8 @@ class FrameMaker:
             if "contacts" in layers:
                 contacts.append(_contacts(lane, k))
         sections = {
-            "x": np.concatenate([np.zeros((0, 4), np.uint16), *x]),
-            "normal": np.concatenate([np.zeros((0, 4), np.int8), *normal]),
+            "x": x[0] if len(x) == 1 else np.concatenate([np.zeros((0, 4), np.uint16), *x]),
+            "normal": normal[0] if len(normal) == 1 else np.concatenate([np.zeros((0, 4), np.int8), *normal]),
         }
         if particles:
             sections["particles"] = np.concatenate(particles)

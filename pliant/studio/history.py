@@ -38,7 +38,8 @@ class History:
 
     def add_moment(self, frame: int, lanes: Moment) -> None:
         """Keep the arrays of all lanes, from which the simulation can go on at a frame."""
-        self._drop_moment(frame)
+        while self._moments and next(reversed(self._moments)) >= frame:
+            self._drop_moment(next(reversed(self._moments)))
         self._moments[frame] = lanes
         self._bytes += _size(lanes)
         self._thin()
@@ -71,10 +72,11 @@ class History:
 
     def forget_after(self, frame: int) -> None:
         """Forget what came after a frame."""
-        for number in [n for n in reversed(self._frames) if n > frame]:
-            self._bytes -= len(self._frames.pop(number))
-        for number in [n for n in self._moments if n > frame]:
-            self._drop_moment(number)
+        # numbers grow, and there may be very many of them
+        while self._frames and self.last > frame:
+            self._bytes -= len(self._frames.popitem()[1])
+        while self._moments and next(reversed(self._moments)) > frame:
+            self._drop_moment(next(reversed(self._moments)))
 
     def forget_moments(self) -> None:
         """What can be seen stays; from here on the bodies are others."""
@@ -94,8 +96,8 @@ class History:
         while self._bytes > self.limit and len(self._frames) > 1:
             oldest, message = self._frames.popitem(last=False)
             self._bytes -= len(message)
-            for number in [n for n in self._moments if n <= oldest][: len(self._moments) - 1]:
-                self._drop_moment(number)
+            while len(self._moments) > 1 and next(iter(self._moments)) <= oldest:
+                self._drop_moment(next(iter(self._moments)))
 
 
 def _size(lanes: Any) -> int:

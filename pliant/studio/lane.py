@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -54,6 +55,7 @@ class Lane:
         sim: None while the scene has no body.
         cost: smoothed time of a frame [ms].
         error: RMS distance to the reference [m]; None where it is not known.
+        warnings: what was said when it was built.
     """
 
     def __init__(self, name: str, sim: Simulation | None, loaded: LoadedScene | None):
@@ -61,6 +63,7 @@ class Lane:
         self.loaded = loaded
         self.cost: float | None = None
         self.error: float | None = None
+        self.warnings: list[str] = []
         self.hold(sim)
 
     def hold(self, sim: Simulation | None) -> None:
@@ -81,8 +84,11 @@ class Lane:
             return Lane(name, None, loaded)
         if poke is not None:
             scene.add_collider(Sphere(poke.radius, poke.position, name=POKE))
-        sim = scene.build(device)
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            sim = scene.build(device)
         lane = Lane(name, sim, loaded)
+        lane.warnings = [str(warning.message) for warning in heard]
         if old is not None and old.sim is not None:
             carry_state(old.sim, sim)
             lane.cost = old.cost

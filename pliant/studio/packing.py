@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from pliant.launch import launch
+from pliant.launch import Recording, launch, record
 from pliant.mesh.embed import Embedding
 from pliant.model.model import Body
 from pliant.simulation import Simulation
@@ -88,6 +88,7 @@ class Packer:
         self._normals = wp.zeros(self.count, dtype=wp.vec4b, device=self.device)
         self._particles = wp.zeros(sim.state.count, dtype=wp.vec4us, device=self.device)
         self._spans: dict[str, HeatSpan] = {}
+        self._plain: Recording | None = None
 
     # ---- tables -------------------------------------------------------------------------------------------------
 
@@ -187,20 +188,21 @@ class Packer:
         values = self._measure(heat) if heat is not None else None
         if heat is not None and values is not None and span is None:
             span = (0.0, self._spans.setdefault(heat, HeatSpan()).follow(self._heat.level(values)))
-        self._find_boxes()
-        scale = 0.0
+        self.sim.update_skins()
         if values is not None and span is not None:
+            self._find_boxes()
             self._heat.carry(values)
-            scale = 65535.0 / max(span[1] - span[0], 1e-30)
-        for source in self._sources:
-            launch(
-                kernels.pack_vertices,
-                len(source.x),
-                [source.bodies, source.shifts, self._boxes, source.x, source.normals, self._heat.values,
-                 float(span[0]) if span is not None else 0.0, scale],
-                [self._x, self._normals],
-                device=self.device,
-            )  # fmt: skip
+            self._pack(float(span[0]), 65535.0 / max(span[1] - span[0], 1e-30))
+        elif self.device == "cpu":
+            # without heat every frame is made by the same launches
+            if self._plain is None:
+                with record() as self._plain:
+                    self._find_boxes()
+                    self._pack(0.0, 0.0)
+            self._plain.replay()
+        else:
+            self._find_boxes()
+            self._pack(0.0, 0.0)
         x, normals = self._x.numpy(), self._normals.numpy()
         if self.device == "cpu":  # the memory of the next frame
             x, normals = x.copy(), normals.copy()
@@ -225,9 +227,15 @@ class Packer:
     def _measure(self, heat: str) -> wp.array:
         return self.sim.quantities.measure(heat, self.sim.state)
 
+    def _pack(self, low: float, scale: float) -> None:
+        """Write what is seen in its boxes, and the heat above its low end, scaled."""
+        for source in self._sources:
+            fixed = [source.bodies, source.shifts, self._boxes, source.x, source.normals, self._heat.values]
+            outputs = [self._x, self._normals]
+            launch(kernels.pack_vertices, len(source.x), [*fixed, low, scale], outputs, device=self.device)
+
     def _find_boxes(self) -> None:
         """Place what is not placed yet, and put a box around each body."""
-        self.sim.update_skins()
         x = self.sim.state.x
         if self._own is not None:
             self._own.update(x)

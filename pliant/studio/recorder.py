@@ -97,6 +97,13 @@ class Recorder:
                 )
         return found
 
+    def files(self) -> list[str]:
+        """What can be downloaded, the newest first."""
+        found = [path for path in self.folder.glob("*") if path.is_file() and NAME.fullmatch(path.name)]
+        found = [path for path in found if path.suffix != ".part"]
+        found.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+        return [path.name for path in found[:MOST_RECORDINGS]]
+
 
 class _Writer:
     """Writes one recording in a thread of its own."""

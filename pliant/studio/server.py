@@ -46,7 +46,7 @@ class Server:
             import uvicorn
         except ImportError as error:
             raise MissingExtraError("nicegui", "studio", "The studio") from error
-        app, self._stream = _application(self.current, self.options, folder)
+        app, self._stream = _application(self.current, self.options, folder, self.link)
         guarded = AccessMiddleware(app, self.access)
         config = uvicorn.Config(
             guarded,
@@ -104,7 +104,7 @@ class Server:
             self._socket.close()
 
 
-def _application(current: Current, options: StudioOptions, folder: Path) -> tuple[Any, Any]:
+def _application(current: Current, options: StudioOptions, folder: Path, link: str) -> tuple[Any, Any]:
     from fastapi import FastAPI
     from nicegui import ui
 
@@ -117,7 +117,7 @@ def _application(current: Current, options: StudioOptions, folder: Path) -> tupl
     stream = add_stream(app, current, options)
     add_uploads(app, folder / "uploads", options)
     add_downloads(app, folder / "files")
-    add_page(current, options)
+    add_page(current, options, link=None if link.startswith("http://localhost") else link)
     icon = Path(__file__).parent / "view" / "icon.svg"
     ui.run_with(
         app,

@@ -6,6 +6,7 @@ import atexit
 import html
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ class View:
     def __init__(self, server: Any, engine: Engine):
         self._server = server
         self.engine = engine
+        self._closed = threading.Event()
 
     @property
     def link(self) -> str:
@@ -53,14 +55,15 @@ class View:
         self.engine.do("live").result()
 
     def close(self) -> None:
-        """Stop showing it."""
-        if self._server.current.engine is self.engine:
-            _close()
+        """Stop showing it: recordings are finished, and the page stands still until something else is shown."""
+        self.engine.stop()
+        self._closed.set()
 
     def wait(self) -> None:
-        """Wait until the page is closed by `close`, or Ctrl-C is pressed."""
+        """Wait until `close` is called, or Ctrl-C is pressed."""
         try:
-            self._server.wait()
+            while not self._closed.wait(0.5):
+                pass
         except KeyboardInterrupt:
             self.close()
 
@@ -90,7 +93,7 @@ def show(
         sim: what to show. A simulation that is shown is the one that runs: a script that holds it sees it move.
         block: wait until Ctrl-C; by default in scripts, and not in notebooks and interactive sessions.
         browser: open a browser; by default in scripts where there is one, and not in notebooks.
-        folder: for recordings, exports and uploads; a temporary one if not given.
+        folder: for recordings, exports and uploads; a temporary one if not given. A process keeps the first.
         device: where a scene is simulated.
         options: of `StudioOptions`: ``host``, ``port``, ``token`` and so on.
     """
@@ -99,8 +102,7 @@ def show(
 
     if not isinstance(sim, Simulation | Scene):
         raise InputError(f"{type(sim).__name__} cannot be shown", "show", "Give a Simulation or a Scene")
-    home = Path(tempfile.mkdtemp(prefix="pliant-studio-")) if folder is None else Path(folder)
-    home.mkdir(parents=True, exist_ok=True)
+    home = _home(folder)
     running = sim if isinstance(sim, Simulation) else None
     document = Document.from_scene(sim, home) if isinstance(sim, Scene) else Document.from_simulation(sim, home)
     engine = Engine(document, home, device, running, autosave=folder is not None)
@@ -120,6 +122,20 @@ def show(
     if block if block is not None else not interactive:
         view.wait()
     return view
+
+
+def _home(folder: str | Path | None) -> Path:
+    """The project's folder: that of the server that runs already, the one that was asked for, or a temporary one."""
+    if _server is None:
+        home = Path(tempfile.mkdtemp(prefix="pliant-studio-")) if folder is None else Path(folder)
+        home.mkdir(parents=True, exist_ok=True)
+        return home.resolve()
+    kept: Path = _server.current.engine.world.folder
+    if folder is not None and Path(folder).resolve() != kept:
+        raise InputError(
+            f"this process keeps the studio's files in {kept}", "show.folder", "Leave it out, or start another process"
+        )
+    return kept
 
 
 def _close() -> None:

@@ -23,7 +23,10 @@ from pliant.studio.messages import FRAME, SCENE, encode, note
 from pliant.studio.page.view import View
 
 COLORS = ((0.86, 0.32, 0.25), (0.27, 0.49, 0.83))
-HEATS = [{"name": "strain", "unit": "", "meaning": "stretch"}, {"name": "stress", "unit": "Pa", "meaning": "of von Mises"}]
+HEATS = [
+    {"name": "strain", "unit": "", "meaning": "stretch"},
+    {"name": "stress", "unit": "Pa", "meaning": "of von Mises"},
+]
 IN_FLIGHT = 3
 
 
@@ -33,7 +36,9 @@ def ball(rings: int) -> tuple[np.ndarray, np.ndarray]:
     theta = np.pi * np.arange(rings + 1) / rings
     phi = 2 * np.pi * np.arange(sectors) / sectors
     s, c = np.sin(theta)[:, None], np.cos(theta)[:, None]
-    points = np.stack([s * np.cos(phi), np.broadcast_to(c, (rings + 1, sectors)), s * np.sin(phi)], axis=-1).reshape(-1, 3)
+    points = np.stack([s * np.cos(phi), np.broadcast_to(c, (rings + 1, sectors)), s * np.sin(phi)], axis=-1).reshape(
+        -1, 3
+    )
     i, j = np.meshgrid(np.arange(rings), np.arange(sectors), indexing="ij")
     a, b = i * sectors + j, i * sectors + (j + 1) % sectors
     faces = np.stack([np.stack([a, b, a + sectors], -1), np.stack([b, b + sectors, a + sectors], -1)], 2)
@@ -91,7 +96,9 @@ class Fake:
     """The state that all clients share."""
 
     def __init__(self, lanes: int, vertices: int, camera: bool) -> None:
-        self.camera = {"eye": [0.0, 0.3, 1.2], "target": [0.0, 0.1, 0.0], "up": [0, 1, 0], "fov": 40.0} if camera else None
+        self.camera = (
+            {"eye": [0.0, 0.3, 1.2], "target": [0.0, 0.1, 0.0], "up": [0, 1, 0], "fov": 40.0} if camera else None
+        )
         if vertices:
             points, triangles = ball(max(4, round(math.sqrt(vertices / 4))))
             shapes = [(0.1 * points + [0, 0.1, 0], triangles)] * 2
@@ -183,11 +190,22 @@ class Fake:
             sections["particles"] = np.concatenate(ps)
         if self.layers["contacts"]:
             low = [p for p in self.bodies[0].particles[::8] if p[1] < 1e-6]
-            contacts = np.array([[*p, 0, 1, 0, 1 + 5 * abs(p[0]), lane] for lane in range(self.lanes) for p in low], np.float32)
+            contacts = np.array(
+                [[*p, 0, 1, 0, 1 + 5 * abs(p[0]), lane] for lane in range(self.lanes) for p in low], np.float32
+            )
             sections["contacts"] = contacts
         kinetic = 0.3 * (1 + math.sin(4 * now))
-        lanes = [{"ms": 1.5 + lane, "error": None if lane == 0 else 0.004 * lane, "reference": lane == 0} for lane in range(self.lanes)]
-        stats: dict[str, Any] = {"playing": self.playing, "speed": self.speed, "factor": 0.98, "fps": 60.0, "substeps": 8}
+        lanes = [
+            {"ms": 1.5 + lane, "error": None if lane == 0 else 0.004 * lane, "reference": lane == 0}
+            for lane in range(self.lanes)
+        ]
+        stats: dict[str, Any] = {
+            "playing": self.playing,
+            "speed": self.speed,
+            "factor": 0.98,
+            "fps": 60.0,
+            "substeps": 8,
+        }
         stats |= {"particles": sum(len(b.particles) for b in self.bodies), "contacts": len(contacts), "recording": None}
         stats |= {"first": 0, "last": self.frame, "lanes": lanes}
         stats["energy"] = {"kinetic": kinetic, "elastic": 0.6 - kinetic, "potential": 0.8}
@@ -195,7 +213,14 @@ class Fake:
             stats["stages"] = {"predict mass_spring": 1.2, "collide": 0.7, "skin": 0.3}
         unit = "Pa" if self.heat == "stress" else ""
         heat = {"name": self.heat, "low": 0.0, "high": 0.2, "unit": unit} if self.heat else None
-        header = {"scene": self.scene, "frame": frame, "time": now, "live": self.shown is None, "boxes": boxes, "heat": heat}
+        header = {
+            "scene": self.scene,
+            "frame": frame,
+            "time": now,
+            "live": self.shown is None,
+            "boxes": boxes,
+            "heat": heat,
+        }
         header |= {"pulls": pulls, "pins": len(self.pins), "poke": self.poke, "drags": self.drags, "stats": stats}
         return encode(FRAME, header, sections)
 
@@ -240,6 +265,7 @@ class Fake:
 
 def build(fake: Fake, theme: str, draw: bool) -> Any:
     """NiceGUI's application with the view, the stream and the routes of the tests."""
+
     @app.websocket("/stream")
     async def stream(socket: WebSocket) -> None:
         if time.monotonic() < fake.down_until:
@@ -348,7 +374,14 @@ def main() -> None:
     options.add_argument("--camera", action="store_true")
     given = options.parse_args()
     ui = build(Fake(given.lanes, given.vertices, given.camera), given.theme, not given.no_draw)
-    ui.run(host="127.0.0.1", port=given.port, reload=False, show=False, ws_per_message_deflate=False, show_welcome_message=False)
+    ui.run(
+        host="127.0.0.1",
+        port=given.port,
+        reload=False,
+        show=False,
+        ws_per_message_deflate=False,
+        show_welcome_message=False,
+    )
 
 
 if __name__ == "__main__":

@@ -47,11 +47,9 @@ class Client:
 
     def frame(self) -> tuple[dict, dict[str, np.ndarray]]:
         """The newest frame, after all that was asked for is done."""
-        before = self.engine.newest()[0]
         self.do("layers", particles=True, contacts=True)
-        end = time.monotonic() + 30
-        while self.engine.newest()[0] == before and time.monotonic() < end:
-            time.sleep(0.005)
+        # a frame is published between two commands of which one was asked for after the other was done
+        self.do("layers", particles=True, contacts=True)
         _, header, sections = messages.decode(self.engine.newest()[1])
         return header, sections
 

@@ -302,7 +302,7 @@ def test_adding_a_shape_sends_its_table(run):
             "position": [0.0, 0.6, 0.0],
         }
         await until(lambda: person.has("body-block"))
-        assert person.find("set-body-name").value == "block", "what was added is selected"
+        await until(lambda: person.find("set-body-name").value == "block")
 
     run(story)
 
@@ -322,6 +322,11 @@ def test_adding_a_sample_and_a_file_sends_their_tables(run):
         await person.user.should_see("3 holes closed")
         await person.click("add-body-confirm")
         await until(lambda: engine.done[-1][0] == "add_body" and engine.done[-1][1]["table"]["file"] == "cow.plb")
+        assert "scale" not in engine.done[-1][1]["table"]
+        await person.click("add-body")
+        person.find("set-add-body-size").set_value("3")
+        await person.click("add-body-confirm")
+        await until(lambda: engine.done[-1][1].get("table", {}).get("scale") == 2.0)
 
     run(story)
 
@@ -413,6 +418,9 @@ def test_the_world_is_changed(run):
         await person.click("open-empty")
         await until(lambda: not person.has("body-ball"))
         await person.click("add-collider-box")
+        await until(lambda: person.has("set-collider-name"))
+        await person.write("set-collider-name", "wall")
+        await until(lambda: person.has("collider-wall"))
         await until(lambda: person.has("set-collider-size-x"))
 
     run(story)

@@ -60,7 +60,8 @@ def test_a_view_shows_the_simulation_that_the_script_holds():
         asyncio.run(frames(view.link, 10, [{"do": "play"}]))
         view.pause()
         assert sim.frame_number > 10
-        asyncio.run(frames(view.link, 1, [{"do": "set", "target": {"material": "ball"}, "key": "density", "value": 500}]))
+        change = {"do": "set", "target": {"material": "ball"}, "key": "density", "value": 500}
+        asyncio.run(frames(view.link, 1, [change]))
         view.update()
         assert sim.body("ball").material.density == 500
         assert view.sim is sim
@@ -82,6 +83,14 @@ def test_one_page_shows_one_simulation_after_the_other():
         got = asyncio.run(frames(second.link, 1))
         assert len(got[-1]["boxes"][0]) == 2
         second.close()
+        third = sim.view(browser=False)
+        assert len(asyncio.run(frames(third.link, 1))[-1]["boxes"][0]) == 1
+        try:
+            sim.view(browser=False, folder="elsewhere")
+        except pliant.InputError as error:
+            assert "another process" in str(error)
+        else:
+            raise AssertionError("no error")
         """
     )
 

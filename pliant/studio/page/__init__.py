@@ -77,6 +77,7 @@ def build(session: Session, link: str | None = None) -> None:
     add_body = Later(session, AddBodyDialog)
     open_scene, about = Later(session, OpenDialog), Later(session, AboutDialog)
     header = ui.header(elevated=False).classes("pl-header")
+    asking = list(session.client.connect_handlers)
     with ui.left_drawer(value=None, bordered=True).props(f"width={LEFT_WIDTH} breakpoint={PHONE}") as left:
         left.classes("pl-drawer pl-left")
         ScenePanel(session, add_body.open, open_scene.open)
@@ -85,6 +86,8 @@ def build(session: Session, link: str | None = None) -> None:
         right.classes("pl-drawer")
         _right_panel(session, link)
     mark(right, "properties-panel", "Properties")
+    # The drawers would ask the browser whether they are open, and complain about one that is slow to answer.
+    session.client.connect_handlers[:] = asking
     with header:
         _header(session, left, right, add_body, open_scene, about)
     with ui.element("div").classes("pl-view"):
@@ -100,7 +103,7 @@ def _mark_selected(session: Session) -> None:
     name = session.selected[1] if session.selected and session.selected[0] == "body" else None
     if session.options.get("_marked", ...) != name:
         session.options["_marked"] = name
-        session.view.mark(name)
+        session.view.run_method("mark", name)
 
 
 def _view() -> Any:
@@ -116,7 +119,7 @@ def _right_panel(session: Session, link: str | None) -> None:
     with tabs:
         for name, icon in TABS:
             mark(ui.tab(name, icon=icon), f"tab-{name.lower()}", name)
-    with ui.tab_panels(tabs, value=TABS[0][0]).props("keep-alive").classes("w-full pl-tabs"):
+    with ui.tab_panels(tabs, value=TABS[0][0], animated=False).classes("w-full pl-tabs"):
         with ui.tab_panel("Properties"):
             PropertiesPanel(session)
         with ui.tab_panel("Compare"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from nicegui import ui
 
 import pliant
@@ -32,12 +30,10 @@ class AboutDialog:
             for line in LINES:
                 ui.label(line)
             with ui.element("div").classes("pl-bar pl-end"):
-                text_button("Keyboard", "keyboard-help", self._keys, "keyboard")
-
-    def _keys(self) -> Any:
-        self.dialog.close()
-        if self.session.view is not None:
-            self.session.view.run_method("help")
+                keys = text_button("Keyboard", "keyboard-help", self.dialog.close, "keyboard")
+                if session.view is not None:
+                    shown = f"getHtmlElement({session.view.id})?.pliantView?.help.toggle(true)"
+                    keys.on("click", js_handler=f"() => {shown}")
 
     def open(self) -> None:
         """Show it."""

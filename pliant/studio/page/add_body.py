@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from nicegui import ui
 
@@ -43,9 +44,7 @@ class AddBodyDialog:
                 for name, icon in ((SAMPLES, "pets"), (SHAPES, "category"), (FILE, "upload_file")):
                     mark(ui.tab(name, icon=icon), f"add-body-tab-{name.lower()}", name)
             with ui.element("div").classes("pl-scroll"):
-                with (
-                    ui.tab_panels(self.tabs, value=SAMPLES).props("keep-alive animated=false").classes("w-full pl-tabs")
-                ):
+                with ui.tab_panels(self.tabs, value=SAMPLES, animated=False).classes("w-full pl-tabs"):
                     with ui.tab_panel(SAMPLES):
                         self._build_samples()
                     with ui.tab_panel(SHAPES):
@@ -91,8 +90,8 @@ class AddBodyDialog:
 
     def _build_file(self) -> None:
         accept = ",".join(dict.fromkeys("." + s.rsplit(".", 1)[-1] for s in suffixes()))
-        file_button(self._answered, accept)
-        hint("Any mesh: OBJ, PLY, STL, OFF, glTF, USD, Gmsh and more. It is repaired and made solid.")
+        self.chooser = file_button(self._answered, accept)
+        hint("Any mesh: OBJ, PLY, STL, OFF, glTF, USD, Gmsh and more. It is repaired and made solid as said below.")
         self.waiting = ui.linear_progress(show_value=False).props("indeterminate size=3px")
         self.waiting.set_visibility(False)
         self.report = ui.element("div").classes("w-full")
@@ -124,6 +123,11 @@ class AddBodyDialog:
                     field_forms(PrepareSettings, keys=PREPARED), "add-body", None, ("size", "tets"), False
                 )
                 self.prepared.show({"size": SAMPLE_SIZE, "tets": SAMPLE_TETS})
+            for row in self.prepared.rows.values():
+                for part in (*row.inputs, row.given, row.control):
+                    if part is not None:
+                        part.on_value_change(self._tell_chooser)
+            self._tell_chooser()
         self.matching_box = ui.element("div").classes("w-full")
         with self.matching_box, section("Matching", "add-body-matching"):
             self.matching = Form(field_forms(Matching), "add-body-matching", None, MATCHING_FIRST)
@@ -132,8 +136,19 @@ class AddBodyDialog:
     def _method_changed(self) -> None:
         self.matching_box.set_visibility(bool(solver_class(self.method.value).shares_rest))
 
+    def _tell_chooser(self) -> None:
+        """Let the next file be prepared as the fields say; what is wrong in them is said when it is sent."""
+        values = {}
+        for key, row in self.prepared.rows.items():
+            given = (
+                row.inputs[0].value if row.inputs and row.given.value else row.control.value if row.control else None
+            )
+            if given not in (None, "", row.form.default):
+                values[key] = str(given)
+        self.chooser.props["data-query"] = "&" + urlencode(values) if values else ""
+
     def _tab_changed(self) -> None:
-        self.prepared_box.set_visibility(self.tabs.value == SAMPLES)
+        self.prepared_box.set_visibility(self.tabs.value != SHAPES)
         self.confirm.set_enabled(self.tabs.value != FILE or self.upload is not None)
         self._say("")
 
@@ -155,6 +170,8 @@ class AddBodyDialog:
     def show_upload(self, answer: dict[str, Any]) -> None:
         """Show the report of a file that was sent, here or by dropping it onto the view; it can then be added."""
         self.upload = answer
+        if answer.get("size"):
+            self.prepared.rows["size"].show(float(f"{answer['size']:.4g}"), None)
         self.tabs.set_value(FILE)
         self.waiting.set_visibility(False)
         self.report.clear()
@@ -179,6 +196,9 @@ class AddBodyDialog:
         elif self.tabs.value == FILE:
             assert self.upload is not None
             table["file"] = self.upload["file"]
+            size, own = self.prepared.read().get("size"), self.upload.get("size")
+            if size and own and abs(size / own - 1.0) > 1e-3:
+                table["scale"] = size / own
         else:
             table |= {"file": self.sample, **self.prepared.read()}
         table["method"] = self.method.value
@@ -205,8 +225,7 @@ class AddBodyDialog:
             self.confirm.props(remove="loading")
         self.dialog.close()
         if isinstance(name, str):
-            self.session.selected = ("body", name)
-        self.session.refresh_soon()
+            self.session.select_new("body", name)
 
     def open(self) -> None:
         """Show it."""

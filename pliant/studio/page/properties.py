@@ -9,13 +9,12 @@ from nicegui import background_tasks, ui
 from pliant.collide.collider import Surface, described_fields
 from pliant.collide.shapes import collider_classes
 from pliant.materials import Material
-from pliant.scene import COLORS
 from pliant.solvers import solver_class, solver_classes
 from pliant.solvers.shape_matching.settings import Matching
 from pliant.studio.fields import MATCHING_FIRST, PLASTIC, FieldForm, field_forms, plain_error
 from pliant.studio.page.controls import choice, hint, mark, section, subtitle
 from pliant.studio.page.form import Form
-from pliant.studio.page.session import Session
+from pliant.studio.page.session import Session, body_color
 
 ZERO = (0.0, 0.0, 0.0)
 PLACE = [
@@ -71,8 +70,7 @@ class PropertiesPanel:
         async def send(key: str, value: Any) -> Any:
             answer = await self.session.do("set", target=target, key=key, value=value)
             if key == "name" and value and self.session.selected is not None:
-                self.session.selected = (self.session.selected[0], value)
-                self.session.refresh_soon()
+                self.session.select_new(self.session.selected[0], value)
             return answer
 
         return send
@@ -129,8 +127,7 @@ class PropertiesPanel:
             for control, value in ((self.method, body["method"]), (self.preset, shown)):
                 if control.value != value:
                     control.set_value(value)
-            number = next((k for k, b in enumerate(described["bodies"]) if b["name"] == body["name"]), 0)
-            color = body["table"].get("color") or COLORS[number % len(COLORS)]
+            color = body_color(body, described)
             self.color.set_value("#" + "".join(f"{round(255 * part):02x}" for part in color))
         finally:
             self._setting = False

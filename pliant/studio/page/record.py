@@ -103,10 +103,9 @@ class RecordPanel:
         with mark(ui.element("div").classes("pl-row pl-still"), f"recording-{name}"):
             with ui.element("div").classes("pl-name"):
                 ui.label(name)
-                ui.label(
-                    f"{recording.get('frames', 0)} frames, {recording.get('seconds', 0):.3g} s, "
-                    f"{shown_bytes(recording.get('bytes', 0))}"
-                ).classes("pl-hint")
+                frames = int(recording.get("frames", 0))
+                words = f"{frames} frame{'' if frames == 1 else 's'}, {recording.get('seconds', 0):.3g} s"
+                ui.label(f"{words}, {shown_bytes(recording.get('bytes', 0))}").classes("pl-hint")
             menu_button = text_button("Export", f"export-menu-{name}", None, "download")
             with menu_button, ui.menu().props("auto-close"):
                 for kind in EXPORTS:

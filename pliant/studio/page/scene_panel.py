@@ -8,11 +8,11 @@ from typing import Any
 from nicegui import ui
 
 from pliant.collide.shapes import collider_classes
-from pliant.scene import COLORS, SceneSettings
+from pliant.scene import SceneSettings
 from pliant.studio.fields import FieldForm, field_forms, label_of
 from pliant.studio.page.controls import hint, icon_button, mark, section, text_button
 from pliant.studio.page.form import Form
-from pliant.studio.page.session import Session
+from pliant.studio.page.session import Session, body_color
 
 GRAVITIES = {"Earth": [0.0, -9.81, 0.0], "Moon": [0.0, -1.62, 0.0], "None": [0.0, 0.0, 0.0]}
 KIND_ICONS = {"plane": "horizontal_rule", "box": "check_box_outline_blank", "sphere": "circle", "heightmap": "terrain"}
@@ -51,7 +51,7 @@ class ScenePanel:
             *field_forms(SceneSettings, keys=WORLD_KEYS),
         ]
         if "wind" in scene:
-            meaning = "speed of the air in m/s, which bodies with drag follow"
+            meaning = "speed of the air in m/s"
             forms.insert(1, FieldForm("wind", "Wind", "vector", default=[0.0] * 3, meaning=meaning, count=3))
         with ui.element("div").classes("pl-bar"):
             ui.label("Gravity of").classes("pl-hint")
@@ -78,8 +78,7 @@ class ScenePanel:
             table["kind"] = default
         done, name = await self.session.try_do("add_collider", kind=kind, table=table)
         if done and isinstance(name, str):
-            self.session.selected = ("collider", name)
-            self.session.refresh_soon()
+            self.session.select_new("collider", name)
 
     # ---- lists --------------------------------------------------------------------------------------------------
 
@@ -87,7 +86,7 @@ class ScenePanel:
         """Follow the document; lists are built again only when what they show has changed."""
         self.world.show(described["scene"])
         bodies = [
-            (b["name"], b["method"], _color(b, k), len(b.get("names", "1"))) for k, b in enumerate(described["bodies"])
+            (b["name"], b["method"], body_color(b, described), len(b.get("names", "1"))) for b in described["bodies"]
         ]
         colliders = [(c["name"], c["kind"]) for c in described["colliders"]]
         shown = (bodies, colliders, self.session.selected)
@@ -143,7 +142,3 @@ class ScenePanel:
         button.on(
             "click", self.session.presser(command, **arguments), [], js_handler="e => { e.stopPropagation(); emit() }"
         )
-
-
-def _color(body: dict[str, Any], number: int) -> tuple[float, ...]:
-    return tuple(body["table"].get("color") or body.get("color") or COLORS[number % len(COLORS)])

@@ -10,11 +10,25 @@ from typing import Any
 from nicegui import Client, background_tasks, ui
 
 from pliant.errors import InputError
+from pliant.scene import COLORS
 from pliant.studio.fields import plain_error
 from pliant.studio.messages import NOTE, decode
 
 Selection = tuple[str, str] | None
 """What is selected: ('body' or 'collider', its name)."""
+
+
+def body_color(body: Mapping[str, Any], described: Mapping[str, Any]) -> tuple[float, ...]:
+    """The colour of a body where its mesh has no paint: its own, or the next of ours, of which each copy takes one."""
+    given = body["table"].get("color")
+    if given:
+        return tuple(given)
+    before = 0
+    for other in described["bodies"]:
+        if other["name"] == body["name"]:
+            break
+        before += len(other.get("names") or "1")
+    return COLORS[before % len(COLORS)]
 
 
 class Session:
@@ -46,6 +60,7 @@ class Session:
         self._stale = asyncio.Event()
         self._refreshing = False
         self._gone = False
+        self._coming: Selection = None
         bodies = described.get("bodies", [])
         if bodies:
             self.selected = ("body", bodies[0]["name"])
@@ -151,6 +166,11 @@ class Session:
         self.selected = (kind, name)
         self.show()
 
+    def select_new(self, kind: str, name: str) -> None:
+        """Select what was just added or renamed, as soon as the engine tells of it."""
+        self._coming = (kind, name)
+        self.refresh_soon()
+
     def selection(self) -> dict[str, Any] | None:
         """What the engine says of the selected body or collider."""
         if self.selected is None:
@@ -160,6 +180,12 @@ class Session:
         return next((entry for entry in listed if entry["name"] == name), None)
 
     def _mend_selection(self) -> None:
+        if self._coming is not None:
+            before, self.selected = self.selected, self._coming
+            if self.selection() is None:
+                self.selected = before
+            else:
+                self._coming = None
         if self.selection() is None:
             bodies = self.described["bodies"]
             self.selected = ("body", bodies[-1]["name"]) if bodies else None

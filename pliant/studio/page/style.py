@@ -25,6 +25,9 @@ body { font-size: 13px; color: var(--pl-text); }
 .pl-button { font-size: 12.5px; padding: 2px 10px; min-height: 32px; border-radius: 6px; white-space: nowrap; }
 .pl-button .q-icon { font-size: 17px; }
 .pl-button .on-left { margin-right: 5px; }
+.pl-button.q-btn--outline::before { border-color: var(--pl-line) !important; }
+.pl-input .q-field__control::before, .pl-select .q-field__control::before, .pl-color .q-field__control::before {
+  border-color: var(--pl-line) !important; }
 .pl-bar { display: flex; flex-wrap: wrap; gap: 6px; align-items: center; width: 100%; }
 .pl-bar.pl-end { justify-content: flex-end; }
 .pl-grow { flex: 1 1 90px; min-width: 0; }

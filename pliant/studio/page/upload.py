@@ -16,7 +16,8 @@ SEND = """async (event) => {
   event.target.value = '';
   emit({ started: file.name });
   try {
-    const answer = await fetch('%s?name=' + encodeURIComponent(file.name) + '%s', { method: 'POST', body: file });
+    const url = '%s?name=' + encodeURIComponent(file.name) + (event.target.dataset.query || '');
+    const answer = await fetch(url, { method: 'POST', body: file });
     emit(await answer.json());
   } catch (error) {
     emit({ error: { what: 'the file could not be sent', remedy: String(error) } });
@@ -35,7 +36,7 @@ def file_button(on_answer: Callable[[dict[str, Any]], None], accept: str, url: s
     """A control that lets a person choose a file and sends it; called with the answer of the route."""
     chooser = ui.element("input").props(f'type=file accept="{accept}"').classes("pl-file")
     mark(chooser, "add-body-file", "Mesh file")
-    chooser.on("change", lambda event: on_answer(event.args), js_handler=SEND % (url, ""))
+    chooser.on("change", lambda event: on_answer(event.args), js_handler=SEND % url)
     return chooser
 
 
@@ -47,12 +48,16 @@ def show_report(answer: dict[str, Any]) -> None:
     with mark(ui.element("div").classes("pl-report"), "upload-report"):
         ui.label(str(answer.get("name") or answer.get("file") or "mesh")).classes("pl-scene-name")
         hint(", ".join([str(answer.get("kind", "")), size, *counts]).strip(", "))
+        told: set[str] = set()
         groups = (("Found", "problems"), ("Repaired", "repaired"), ("Left as it is", "left"), ("Notes", "notes"))
         for title, key in groups:
-            lines = list(report.get(key) or ())
+            lines = [str(line).removeprefix("left as it is: ") for line in report.get(key) or ()]
+            if key == "notes":
+                lines = [line for line in lines if not any(line.endswith(other) for other in told)]
+            told.update(lines)
             if lines:
                 subtitle(title)
                 for line in lines:
-                    ui.label(str(line)).classes("pl-note")
+                    ui.label(line).classes("pl-note")
         if not report.get("problems"):
             hint("The mesh is sound.")

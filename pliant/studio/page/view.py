@@ -52,7 +52,7 @@ class View(Element, component=FOLDER / "component.js", esm={"pliant-view": str(F
         """Shows the "light" or the "dark" theme, or follows the browser with "auto"."""
         self._props["theme"] = theme
 
-    def mark(self, name: str | None) -> None:
+    def mark_body(self, name: str | None) -> None:
         """Marks a body by its name; None marks none."""
         self.run_method("mark", name)
 

@@ -22,6 +22,7 @@ import { World } from "./world.js";
 
 const READOUT_MS = 200;
 const WIDE = 1.5; // width over height of a picture for which scenes place their camera
+const ROOMY = 900; // pixels of width from which the read-outs begin unfolded
 const HOVER_MS = 60;
 const SLOW = 24; // pictures per second below which the quality is lowered
 
@@ -61,7 +62,8 @@ export class PliantView extends Emitter {
     this.ghost.visible = false;
     this.stage.scene.add(this.ghost);
     this.stream = new Stream(url);
-    this.#makePanels(folded ?? element.clientWidth < 640, bars, uploadUrl);
+    this.foldByWidth = folded === undefined;
+    this.#makePanels(folded ?? element.clientWidth < ROOMY, bars, uploadUrl);
     this.tools = new Tools(this);
     this.#listen(theme);
     this.root.classList.toggle("pv-thrifty", this.stage.quality > 0);
@@ -162,6 +164,7 @@ export class PliantView extends Emitter {
     const { header } = this.world;
     for (const [name, on] of Object.entries(this.world.can)) if (!on) this.shown[name] = false;
     if (!this.offers(this.tool)) this.chooseTool(header.tools[0] ?? "select");
+    if (!old && this.foldByWidth && this.root.clientWidth < ROOMY) this.hud.toggle(true);
     if (!old || old.header.name !== header.name) {
       this.pokeRadius = 0.12 * this.sceneSize();
       this.unframed = true;
@@ -169,8 +172,12 @@ export class PliantView extends Emitter {
       this.pins = [];
       this.hud.clear();
     }
-    if (this.world.lanes.length > 1 && (old?.lanes.length ?? 1) === 1) this.hud.toggle(true); // it would cover a lane
+    const lanes = this.world.lanes.length;
+    if (lanes > 1 && (old?.lanes.length ?? 1) === 1) this.hud.toggle(true); // it would cover a lane
+    const aspect = Math.min(WIDE, this.stage.camera.aspect);
     this.#resize();
+    // Narrower viewports step back, so that what was seen is still seen.
+    if (old && old.lanes.length !== lanes) this.stage.dolly(aspect / Math.min(WIDE, this.stage.camera.aspect));
     this.#dress();
     this.toolbar.update();
   }
@@ -228,10 +235,9 @@ export class PliantView extends Emitter {
       this.stage.camera.fov = camera.fov ?? 38;
       if (camera.up) this.stage.camera.up.fromArray(camera.up);
       const target = new THREE.Vector3(...camera.target);
+      this.stage.look(new THREE.Vector3(...camera.eye), target, this.world.bounds.radius);
       // The camera was placed for a wide picture; a narrow view steps back to see as much from side to side.
-      const back = Math.max(1, WIDE / this.stage.camera.aspect);
-      const eye = new THREE.Vector3(...camera.eye).sub(target).multiplyScalar(back).add(target);
-      this.stage.look(eye, target, this.world.bounds.radius);
+      this.stage.dolly(Math.max(1, WIDE / this.stage.camera.aspect));
     } else {
       this.stage.camera.position.copy(this.stage.controls.target).add(new THREE.Vector3(0.5, 0.38, 1));
       this.frameScene();
@@ -505,7 +511,7 @@ export class PliantView extends Emitter {
         const drag = this.dragging?.lane === l ? this.dragging : null;
         lane.marks.own(drag, this.pins, lane.bodies, this.sceneSize());
       });
-      this.materials.pointSize.value = Math.max(2.5, Math.min(7, 900 / Math.cbrt(world.particles + 1) / 10)) * this.stage.renderer.getPixelRatio();
+      this.materials.pointSize.value = Math.max(2, Math.min(6, 55 / Math.cbrt(world.particles + 1))) * this.stage.renderer.getPixelRatio();
     }
     stage.draw(world);
     this.stats.drawn();

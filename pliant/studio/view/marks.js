@@ -65,7 +65,7 @@ export class LaneMarks {
     const turn = new THREE.Quaternion();
     const size = new THREE.Vector3();
     const matrix = new THREE.Matrix4();
-    const thick = 0.012 * radius;
+    const thick = (0.012 * radius) / Math.max(1, Math.cbrt(contacts.length / 8 / 40)); // many dots are small dots
     let used = 0;
     for (let i = 0; i < contacts.length && used < MOST_CONTACTS; i += 8) {
       if (contacts[i + 7] !== lane) continue;

@@ -105,6 +105,13 @@ export class Stage {
     this.controls.update();
   }
 
+  /** Multiplies the distance to the point looked at. */
+  dolly(times) {
+    const { camera, controls } = this;
+    camera.position.sub(controls.target).multiplyScalar(times).add(controls.target);
+    controls.update();
+  }
+
   range(radius) {
     const far = this.camera.position.distanceTo(this.controls.target);
     this.camera.near = Math.max(0.002 * radius, 0.01 * far);

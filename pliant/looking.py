@@ -1,0 +1,181 @@
+"""What can be asked of a simulation: positions, surfaces, quantities, contacts, diagnostics."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import warp as wp
+
+from pliant.collide.collider import Collider
+from pliant.collide.contacts import ContactList, Contacts
+from pliant.collide.pipeline import Pipeline
+from pliant.contact_forces import trial_forces
+from pliant.diagnostics import Diagnostics, measure
+from pliant.errors import InputError
+from pliant.forces.inside import Force
+from pliant.model.model import Body, Model
+from pliant.model.state import State
+from pliant.quantities import Quantities
+from pliant.skin.bodies import BodySkins
+from pliant.solvers.protocol import Solver, World
+from pliant.solvers.shape_matching.fracture_links import ClusterLinks
+
+
+class Looking:
+    """The part of a `Simulation` that is looked at; nothing here changes what happens next."""
+
+    model: Model
+    state: State
+    world: World
+    pipeline: Pipeline
+    solvers: list[Solver]
+    contacts: Contacts
+    forces: list[Force]
+    skins: BodySkins
+    quantities: Quantities
+    _skins_stale: bool
+
+    @property
+    def dt(self) -> float:
+        """Time step [s]."""
+        raise NotImplementedError
+
+    def arrays(self) -> dict[str, wp.array]:
+        """Every device array a checkpoint must hold, by name."""
+        raise NotImplementedError
+
+    def is_forced(self) -> bool:
+        """Whether forces besides those of the methods act."""
+        raise NotImplementedError
+
+    def apply_forces(self) -> None:
+        """Write state.f_ext: every force adds its own."""
+        raise NotImplementedError
+
+    def body(self, name: str | int) -> Body:
+        """A body by name or number."""
+        names = [b.name for b in self.model.bodies]
+        if isinstance(name, int) and 0 <= name < len(names):
+            return self.model.bodies[name]
+        if name in names:
+            return self.model.bodies[names.index(str(name))]
+        raise InputError(f"no body {name!r}", "body", f"The bodies are: {', '.join(names)}")
+
+    def _links(self, name: str) -> ClusterLinks | None:
+        found = [solver.links(name) for solver in self.solvers]
+        return next((links for links in found if links is not None), None)
+
+    def broken_links(self, body: str | int) -> np.ndarray:
+        """Pairs of clusters of a body whose link is broken (k, 2); none for a body that cannot break."""
+        links = self._links(self.body(body).name)
+        return np.zeros((0, 2), np.int64) if links is None else links.pairs[links.broken]
+
+    def pieces(self, body: str | int) -> int:
+        """Number of pieces that a body has come apart into; 1 for a body that cannot break."""
+        links = self._links(self.body(body).name)
+        return 1 if links is None else links.pieces()[0]
+
+    def positions(self, body: str | int | None = None) -> np.ndarray:
+        """Positions [m] (n, 3) float32, in the order of the mesh that was added; of all bodies if none is named."""
+        return self._in_user_order(self.state.x, body)
+
+    def surface(self, body: str | int | None = None) -> np.ndarray:
+        """Triangles to draw (k, 3) int32, whose corners are rows of `surface_positions` of the same body or bodies."""
+        bodies = self.model.bodies if body is None else [self.body(body)]
+        first = np.cumsum([0, *(b.seen_vertices for b in bodies)])
+        return np.concatenate([b.seen_triangles() + start for b, start in zip(bodies, first, strict=False)])
+
+    def surface_positions(self, body: str | int | None = None) -> np.ndarray:
+        """Vertices of what is seen [m] (n, 3) float32: of the skin where a body has one, else as `positions`.
+
+        Loose points are seen as small balls, whose vertices follow each other point by point.
+        """
+        bodies = self.model.bodies if body is None else [self.body(body)]
+        self.update_skins()
+        x = self.state.x.numpy()
+        return np.concatenate(
+            [b.seen_of(x[b.particle_of]) if b.skin is None else self.skins.positions(b.name) for b in bodies]
+        )
+
+    def surface_colors(self, body: str | int | None = None) -> np.ndarray:
+        """Red, green and blue of each triangle of `surface` (k, 3) float32, from 0 to 1."""
+        bodies = self.model.bodies if body is None else [self.body(body)]
+        return np.concatenate([b.seen_colors() for b in bodies])
+
+    def update_skins(self) -> None:
+        """Move the skins if the state was changed outside a frame."""
+        if (self._skins_stale or self.skins.stale) and self.skins.active:
+            self.skins.update(self.state.x)
+        self._skins_stale = False
+
+    def velocities(self, body: str | int | None = None) -> np.ndarray:
+        """Velocities [m/s] (n, 3) float32, like `positions`."""
+        return self._in_user_order(self.state.v, body)
+
+    def quantity(self, name: str, body: str | int | None = None) -> np.ndarray:
+        """A number for each vertex (n,) float32, like `positions`: 'strain', 'stress' [Pa] or 'speed' [m/s].
+
+        Strain is the largest change of length in any direction over the length at rest, from the vertex's neighbours,
+        and stress the von Mises stress of the material's linear elasticity: the same for every method.
+        """
+        return self._in_user_order(self.quantities.measure(name, self.state), body)
+
+    def _in_user_order(self, array: wp.array, body: str | int | None) -> np.ndarray:
+        values = array.numpy()
+        bodies = self.model.bodies if body is None else [self.body(body)]
+        return np.concatenate([values[b.particle_of] for b in bodies])
+
+    def diagnostics(self) -> Diagnostics:
+        """Energy, momentum, volume and stretch now."""
+        x, v = self.state.x.numpy().astype(np.float64), self.state.v.numpy().astype(np.float64)
+        for solver in self.solvers:
+            carry = solver.scratch().get("carry")
+            if carry is not None:
+                x = x + carry.numpy()
+        elastic = sum(solver.energy(x) for solver in self.solvers) + sum(force.energy(x) for force in self.forces)
+        return measure(self.model, x, v, np.array(self.world.gravity), elastic, self.piece_of_particles())
+
+    def piece_of_particles(self) -> np.ndarray | None:
+        """The piece of its body that each particle belongs to (n,); None where nothing can break."""
+        piece = None
+        for body in self.model.bodies:
+            links = self._links(body.name)
+            if links is not None:
+                piece = np.zeros(self.state.count, np.int64) if piece is None else piece
+                piece[slice(*body.particles)] = links.particle_pieces()
+        return piece
+
+    def contact_list(self) -> ContactList:
+        """The contacts at the end of the last frame, with the bodies and vertices that touch."""
+        return self._named(self.contacts.read())
+
+    def _named(self, found: ContactList) -> ContactList:
+        """Contacts with the bodies and vertices that touch."""
+        vertex = np.zeros(self.state.count, np.int64)
+        for body in self.model.bodies:
+            vertex[body.particle_of] = np.arange(len(body.rank))
+        body_of = self.model.particles.body[found.particle]
+        return dataclasses.replace(found, body=body_of, vertex=vertex[found.particle])
+
+    def contact_forces(self) -> tuple[ContactList, np.ndarray]:
+        """Contacts now and the force of each on its particle [N] (c, 3), measured by a step that is then undone.
+
+        The forces are those of one step: a body that trembles on a floor is carried on average only.
+        """
+        state = self.state
+        touched = [*self.arrays().values(), state.x_next, state.v_next, state.f_ext]
+        touched += [self.contacts.surface, self.contacts.depth]
+        saved = [wp.clone(array) for array in touched]
+        self.world.has_f_ext = self.is_forced()
+        if self.is_forced():
+            self.apply_forces()
+        mass = self.model.particles.mass
+        found, forces = trial_forces(state, self.solvers, self.pipeline, self.contacts, mass, self.dt)
+        for array, values in zip(touched, saved, strict=True):
+            wp.copy(array, values)
+        return self._named(found), forces
+
+    def collider(self, name: str) -> Collider:
+        """A collider by name, as it is now: where `move_collider` has brought it."""
+        return self.pipeline.now(name)
