@@ -17,7 +17,6 @@ from pliant.studio.hands import Hands
 from pliant.studio.lane import POKE, Lane
 from pliant.studio.packing_scene import scene_sections
 
-
 # Scenes are numbered throughout the process, so that no two are mistaken for each other.
 _numbers = itertools.count(1)
 
