@@ -35,7 +35,7 @@ class Watcher:
             slow = asyncio.create_task(self._apply(socket)) if self.delay else None
             try:
                 async for data in socket:
-                    if messages.HEAD.unpack_from(data)[1] != messages.FRAME:
+                    if isinstance(data, str) or messages.HEAD.unpack_from(data)[1] != messages.FRAME:
                         continue
                     self.held += 1
                     self.most_held = max(self.most_held, self.held)

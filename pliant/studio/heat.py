@@ -14,7 +14,7 @@ from pliant.quantities.nearest import nearest_points
 from pliant.studio import packing_kernels as kernels
 
 SAMPLES = 4096
-"""Particles that the span is found from."""
+"""Seen vertices that the span is found from."""
 SHARE = 0.99
 STEPS = (1.0, 2.0, 5.0, 10.0)
 FALL = 0.02
@@ -85,8 +85,8 @@ class HeatCarrier:
         self.values = wp.zeros(max(int(first[-1]), 1), dtype=float, device=device)
         self._pending: list[tuple[list[int], wp.array, wp.array]] = []
         self._runs: list[tuple] | None = None
-        count = model.particles.count
-        rows = np.unique(np.linspace(0, count - 1, min(SAMPLES, count)).astype(np.int32))
+        count = int(first[-1])
+        rows = np.unique(np.linspace(0, max(count - 1, 0), min(SAMPLES, count)).astype(np.int32))
         self._rows = wp.array(rows, dtype=int, device=device)
         self._sample = wp.zeros(len(rows), dtype=float, device=device)
 
@@ -135,8 +135,14 @@ class HeatCarrier:
             launch(kernel, count, [*tables, values], [self.values], device=self.device)
 
     def level(self, values: wp.array) -> float:
-        """What one in a hundred of the particles' values (N,) exceeds, from a part of them."""
-        launch(kernels.sample_values, len(self._rows), [self._rows, values], [self._sample], device=self.device)
+        """What one in a hundred of the seen vertices exceeds, from a part of them, for values of the particles (N,).
+
+        Of what is seen, as a few hot particles within would leave the surface in the colour of no heat.
+        """
+        if not len(self._rows):
+            return 0.0
+        self.carry(values)
+        launch(kernels.sample_values, len(self._rows), [self._rows, self.values], [self._sample], device=self.device)
         sample = self._sample.numpy()
         sample = sample[np.isfinite(sample)]
         if not len(sample):

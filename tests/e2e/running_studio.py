@@ -159,6 +159,11 @@ class Visitor:
         self.find(testid).fill(text)
         self.find(testid).press("Enter")
 
+    def select(self, name: str) -> None:
+        """Choose a body in the list, and wait until its properties are shown."""
+        self.click(f"body-{name}")
+        self.until("name => document.querySelector('[data-testid=set-body-name]')?.value === name", name)
+
     def last(self, key: str = "") -> Any:
         """Something of the newest frame's header."""
         return self.page.evaluate(f"pliantView.last{key}")
@@ -196,7 +201,6 @@ class Visitor:
             self.ask("add_body", table=body)
         self.until_names([body["name"] for body in bodies or (BLOCK,)])
         self.page.evaluate("pliantView.frameScene()")
-        self.page.evaluate("pliantView.chooseTool('drag')")
         if play:
             self.ask("play")
             self.until("pliantView.last.stats.playing")

@@ -82,7 +82,8 @@ def test_a_client_that_takes_long_skips_frames_and_sees_no_old_ones(engine):
             seen.append(header["frame"])
             (held, *_) = stream.clients.values()
             assert held._unacknowledged <= MOST_UNACKNOWLEDGED and not held._waiting
-            waiting_for(lambda: newest(engine) >= header["frame"] + 12, timeout=60)
+            later = header["frame"] + 12
+            waiting_for(lambda later=later: newest(engine) >= later, timeout=60)
             asked.append(newest(engine))
             slow.send(json.dumps({"ack": header["frame"]}))
             quick.send(json.dumps({"ack": next_frame(quick)["frame"]}))

@@ -116,4 +116,5 @@ body { font-size: 13px; color: var(--pl-text); }
 .q-menu { font-size: 12.5px; } .q-menu .q-item { min-height: 34px; }
 @media (max-width: 799px) { .pl-wide-only { display: none !important; } .pl-line { min-height: 40px; }
   .pl-icon { min-width: 36px; min-height: 36px; } .pl-row { min-height: 44px; } }
+@media (hover: none) { .q-tooltip { display: none; } }
 """

@@ -42,6 +42,7 @@ export class PliantView extends Emitter {
     this.next = null; // the world of a SCENE whose first frame has not come yet
     this.last = null;
     this.tool = "drag";
+    this.wished = null; // the tool that the scene does not offer now
     this.shown = { wireframe: false, particles: false, slice: false, clusters: false, heat: false, contacts: false };
     this.slice = { axis: 0, place: 0.5 };
     this.heat = null;
@@ -163,7 +164,7 @@ export class PliantView extends Emitter {
     old?.dispose();
     const { header } = this.world;
     for (const [name, on] of Object.entries(this.world.can)) if (!on) this.shown[name] = false;
-    if (!this.offers(this.tool)) this.chooseTool(header.tools[0] ?? "select");
+    this.#keepTool();
     if (!old && this.foldByWidth && this.root.clientWidth < ROOMY) this.hud.toggle(true);
     if (!old || old.header.name !== header.name) {
       this.pokeRadius = 0.12 * this.sceneSize();
@@ -191,6 +192,15 @@ export class PliantView extends Emitter {
     else this.tools.cancel();
   }
 
+  /** Takes another tool where the scene does not offer the one in hand, which is taken up again once it does. */
+  #keepTool() {
+    const wanted = this.wished ?? this.tool;
+    if (this.tool === wanted && this.offers(wanted)) return;
+    const next = this.offers(wanted) ? wanted : this.world.header.tools[0] ?? "select";
+    this.chooseTool(next);
+    this.wished = next === wanted ? null : wanted;
+  }
+
   #frame(message) {
     const { header } = message;
     if (this.next && header.scene === this.next.number) {
@@ -207,7 +217,7 @@ export class PliantView extends Emitter {
     if (!this.world.take(message)) return;
     this.last = header;
     this.stats.applied(header, this.stream.client);
-    if (this.unframed) this.#firstLook();
+    if (this.unframed && this.world.vertices) this.#firstLook(); // an empty scene gives nothing to look at yet
     const heat = header.heat?.name ?? null;
     if (heat !== this.heat || Boolean(heat) !== this.shown.heat) {
       this.heat = heat;
@@ -305,6 +315,7 @@ export class PliantView extends Emitter {
 
   chooseTool(name) {
     this.tool = name;
+    this.wished = null;
     this.tools.choose(name);
     this.ghost.visible = false;
     this.hint(null);

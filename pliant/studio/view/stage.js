@@ -170,7 +170,9 @@ export function layout(width, height, lanes) {
 
 // Without a graphics processor the picture is drawn by the processor, which fine shadows would keep busy.
 function drawsInSoftware(gl) {
-  const known = gl.getExtension("WEBGL_debug_renderer_info");
-  const name = gl.getParameter(known ? known.UNMASKED_RENDERER_WEBGL : gl.RENDERER);
+  let name = gl.getParameter(gl.RENDERER);
+  // Firefox tells it here and warns of the extension; the others hide it behind the extension.
+  const known = /^webkit/i.test(String(name)) && gl.getExtension("WEBGL_debug_renderer_info");
+  if (known) name = gl.getParameter(known.UNMASKED_RENDERER_WEBGL);
   return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(String(name));
 }

@@ -1,12 +1,12 @@
 // The looks of the view's panels, for light and dark; put into the page once.
 const LIGHT = `
   --pv-sky: linear-gradient(#dfe7f1 0%, #eef2f6 45%, #f1f3f6 60%, #e6e9ee 100%);
-  --pv-panel: rgba(255, 255, 255, .82); --pv-ink: #1c2430; --pv-quiet: #5d6878; --pv-edge: rgba(28, 36, 48, .13);
+  --pv-panel: rgba(255, 255, 255, .82); --pv-solid: #fff; --pv-ink: #1c2430; --pv-quiet: #5d6878; --pv-edge: rgba(28, 36, 48, .13);
   --pv-hover: rgba(28, 36, 48, .07); --pv-accent: #2563eb; --pv-on: rgba(37, 99, 235, .13); --pv-track: rgba(28, 36, 48, .18);
   --pv-amber: #b45309; --pv-red: #dc2626; --pv-kinetic: #ea580c; --pv-elastic: #2563eb; --pv-potential: #0d9488;`;
 const DARK = `
   --pv-sky: linear-gradient(#161a21 0%, #1d222a 45%, #20252d 60%, #191d24 100%);
-  --pv-panel: rgba(32, 37, 46, .82); --pv-ink: #e8ecf3; --pv-quiet: #9aa6b8; --pv-edge: rgba(232, 236, 243, .13);
+  --pv-panel: rgba(32, 37, 46, .82); --pv-solid: #20252e; --pv-ink: #e8ecf3; --pv-quiet: #9aa6b8; --pv-edge: rgba(232, 236, 243, .13);
   --pv-hover: rgba(232, 236, 243, .08); --pv-accent: #7aa7ff; --pv-on: rgba(122, 167, 255, .2); --pv-track: rgba(232, 236, 243, .22);
   --pv-amber: #fbbf24; --pv-red: #f87171; --pv-kinetic: #fb923c; --pv-elastic: #7aa7ff; --pv-potential: #2dd4bf;`;
 
@@ -97,7 +97,7 @@ const STYLE = `
 .pliant-view .pv-hint { position: absolute; padding: 1px 8px; border-radius: 7px; background: var(--pv-panel); pointer-events: none; transform: translate(14px, -28px); white-space: nowrap; }
 .pliant-view .pv-drop { position: absolute; inset: 10px; display: grid; place-items: center; border: 2px dashed var(--pv-accent); border-radius: 16px; background: var(--pv-on); font-size: 20px; color: var(--pv-accent); pointer-events: none; }
 .pliant-view .pv-help { position: absolute; inset: 0; display: grid; place-items: center; background: rgba(15, 23, 42, .28); padding: 16px; overflow: auto; }
-.pliant-view .pv-help-card { max-width: 720px; padding: 14px 22px 18px; background: var(--pv-panel); }
+.pliant-view .pv-help-card { max-width: 720px; padding: 14px 22px 18px; background: var(--pv-solid); }
 .pliant-view .pv-help header { display: flex; justify-content: space-between; align-items: center; }
 .pliant-view .pv-help h2 { font: 600 17px/1.3 inherit; font-size: 17px; font-weight: 600; margin: 0; }
 .pliant-view .pv-help h3 { font-size: 13px; line-height: 1.4; font-weight: 600; margin: 8px 0 4px; color: var(--pv-quiet); }
