@@ -40,8 +40,8 @@ def begin(visitor: Visitor, scene: str, seconds: float = 1.5) -> None:
     visitor.page.evaluate("pliantView.hud.toggle(true)")
 
 
-def pull(visitor: Visitor, body: str, right: float, up: float) -> None:
-    """Drag a body by its highest point, and hold it there, with time stopped."""
+def pull(visitor: Visitor, body: str, right: float, up: float, seconds: float = 0.8) -> None:
+    """Drag a body by its highest point for some seconds of its own, and hold it there, with time stopped."""
     place = visitor.grabbable(visitor.number(body))
     visitor.ask("play")
     mouse = visitor.page.mouse
@@ -49,7 +49,7 @@ def pull(visitor: Visitor, body: str, right: float, up: float) -> None:
     mouse.down()
     visitor.until("pliantView.last.pulls.length === 1")
     mouse.move(place["x"] + right, place["y"] - up, steps=12)
-    visitor.until_time(0.8)
+    visitor.until_time(seconds)
     visitor.ask("pause")
     visitor.until("!pliantView.last.stats.playing")
 
@@ -63,12 +63,13 @@ def keep(visitor: Visitor, name: str) -> None:
     visitor.until("n => pliantView.stats.drawings > n", drawn)
     picture = Image.open(io.BytesIO(visitor.page.screenshot(animations="disabled"))).convert("RGB")
     target = IMAGES / f"{name}.png"
-    for colors in (256, 160, 96, 64):
-        small = picture.quantize(colors, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.FLOYDSTEINBERG)
-        small.save(target, optimize=True)
+    picture.save(target, optimize=True)
+    for colors in (256, 128, 64):
         if target.stat().st_size < MOST_BYTES:
             break
-    print(f"{target.relative_to(ROOT)}: {target.stat().st_size / 1000:.0f} kB, {colors} colours")
+        # the octree keeps rare colours, as those of a legend
+        picture.quantize(colors, method=Image.Quantize.FASTOCTREE).save(target, optimize=True)
+    print(f"{target.relative_to(ROOT)}: {target.stat().st_size / 1000:.0f} kB", flush=True)
 
 
 # ---- the pictures ---------------------------------------------------------------------------------------------------
@@ -91,7 +92,8 @@ def studio_heat(visitor: Visitor) -> None:
     begin(visitor, "welcome")
     visitor.ask("heat", name="strain")
     visitor.until("pliantView.heat === 'strain'")
-    pull(visitor, "bunny", 50, 130)
+    visitor.page.evaluate("pliantView.setStrength(6)")
+    pull(visitor, "bunny", 50, 150, 0.25)
     keep(visitor, "studio_heat")
     visitor.page.mouse.up()
     visitor.ask("heat", name=None)
@@ -119,6 +121,7 @@ def studio_compare(visitor: Visitor) -> None:
     visitor.click("compare-start")
     visitor.until("pliantView.world.lanes.length === 2")
     settle(visitor, 1.2)
+    visitor.page.evaluate("pliantView.frameScene()")
     visitor.until("[...document.querySelectorAll('.pv-caption')].some((c) => /error [0-9.]+ mm/.test(c.innerText))")
     keep(visitor, "studio_compare")
     visitor.click("compare-stop")

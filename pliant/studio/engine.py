@@ -178,6 +178,7 @@ class Engine:
             "speed": self.clock.speed,
             "device": world.device,
             "scenes": sorted(shipped_scenes()),
+            "painted": world.painted(),
             "body_notes": {} if world.lanes[0].sim is None else {"": list(world.lanes[0].sim.notes)},
         }
 
@@ -241,7 +242,7 @@ class Engine:
             self.world.advance()
         except BlowUpError as error:
             self.set_playing(False)
-            self.tell(event="notice", level="error", text=str(error))
+            self.tell(event="notice", level="error", text=f"{error} Change that and press play, or reset.")
         except Exception as error:
             log.exception("a frame failed")
             self.set_playing(False)

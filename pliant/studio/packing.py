@@ -182,7 +182,7 @@ class Packer:
 
         Args:
             heat: the quantity to show as heat, a name in `pliant.quantities.QUANTITIES`.
-            span: what counts as no heat and as the most; if not given, 0 and a round number that at most a hundredth
+            span: what counts as no heat and as the most; if not given, 0 and a round number that at most a twentieth
                 of the seen vertices exceeds, which changes seldom.
         """
         values = self._measure(heat) if heat is not None else None
@@ -221,7 +221,7 @@ class Packer:
         return found.copy() if self.device == "cpu" else found
 
     def heat_level(self, heat: str) -> float:
-        """What the hottest hundredth of the seen vertices exceeds now; for a span that several simulations share."""
+        """What the hottest twentieth of the seen vertices exceeds now; for a span that several simulations share."""
         return self._heat.level(self._measure(heat))
 
     def _measure(self, heat: str) -> wp.array:

@@ -33,7 +33,7 @@ def scene_sections(sim: Simulation, lane: int) -> tuple[list[dict[str, Any]], di
         run = slice(*body.particles)
         rest = sim.model.particles.rest[run]
         sections[prefix + "triangles"] = triangles.astype(np.uint32)
-        sections[prefix + "colors"] = vertex_colors(body, triangles)
+        sections[prefix + "colors"] = colors = vertex_colors(body, triangles)
         if clusters is not None:
             sections[prefix + "clusters"] = clusters.astype(np.uint16)
         if len(tets):
@@ -42,7 +42,7 @@ def scene_sections(sim: Simulation, lane: int) -> tuple[list[dict[str, Any]], di
             {
                 "name": body.name,
                 "method": body.method,
-                "color": [float(c) for c in body.color],
+                "color": common_color(body, colors),
                 "vertices": int(body.seen_vertices),
                 "triangles": len(triangles),
                 "particles": len(body.rank),
@@ -69,6 +69,13 @@ def vertex_colors(body: Body, triangles: np.ndarray) -> np.ndarray:
     if body.painted and look is not None and look.vertex_colors is not None and not look.paints:
         colors[:, :3] = look.vertex_colors[:, :3]
     return np.rint(255.0 * np.clip(colors, 0.0, 1.0)).astype(np.uint8)
+
+
+def common_color(body: Body, colors: np.ndarray) -> list[float]:
+    """Red, green and blue from 0 to 1 that stand for a body of these `vertex_colors`: of a painted one the median."""
+    if not body.painted or not len(colors):
+        return [float(c) for c in body.color]
+    return [round(float(c) / 255.0, 3) for c in np.median(colors[:, :3], axis=0)]
 
 
 def _user_tets(sim: Simulation, body: Body) -> np.ndarray:

@@ -125,6 +125,8 @@ def _application(current: Current, options: StudioOptions, folder: Path, link: s
         favicon=icon if icon.exists() else None,
         dark=None,
         show_welcome_message=False,
+        # the view's modules may change while their folder's date does not: browsers ask whether theirs are the newest
+        cache_control_directives="no-cache",
         # a page that was asleep for a while finds its place again
         reconnect_timeout=10.0,
     )

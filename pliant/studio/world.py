@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pliant.errors import InputError
+from pliant.errors import BlowUpError, InputError
 from pliant.launch import pick_device
 from pliant.simulation import Simulation
 from pliant.studio.document import Document
@@ -15,9 +15,12 @@ from pliant.studio.hands import Hands, pinned_vertices
 from pliant.studio.history import History
 from pliant.studio.lane import Ball, Lane, Variant, moment_of, restore
 from pliant.studio.meter import Meter
+from pliant.studio.packing_scene import common_color, vertex_colors
 from pliant.studio.recorder import Recorder
 
 MOST_LANES = 4
+BLOWN_FRAMES = 10
+"""Frames before a blow-up that are not gone on from where there are earlier ones."""
 
 
 class World:
@@ -51,11 +54,18 @@ class World:
         self.recorder = Recorder(folder / "files")
         self.frames = FrameMaker()
         self.camera: dict[str, Any] | None = None
+        self._blown = False
         if sim is not None:
             self.lanes = [Lane(document.name, sim, document.loaded())]
         else:
             self.lanes = [Lane.build(self.variants[0], document, self.device, None)]
         self.scene_message = self.frames.scene(self.lanes, self.document)
+
+    def painted(self) -> dict[str, list[float]]:
+        """The colour that stands for each body that is seen in the paint of its mesh, by its name."""
+        sim = self.lanes[0].sim
+        found = [] if sim is None else [body for body in sim.model.bodies if body.painted and body.look is not None]
+        return {body.name: common_color(body, vertex_colors(body, body.seen_triangles())) for body in found}
 
     # ---- time ---------------------------------------------------------------------------------------------------
 
@@ -77,8 +87,12 @@ class World:
     def advance(self) -> None:
         """One frame of every lane."""
         self.hands.before_frame(self.lanes, self.frame_dt)
-        for lane in self.lanes:
-            lane.frame()
+        try:
+            for lane in self.lanes:
+                lane.frame()
+        except BlowUpError:
+            self._blown = True
+            raise
         self.recorder.add(self.lanes)
         if self.history.wants_moment(self.frame_number):
             self.keep_moment()
@@ -103,6 +117,7 @@ class World:
             if lane.sim is not None and not restore(lane.sim, number, moment):
                 raise InputError("the bodies were changed since", "resume_from", "Choose a later frame")
         self.history.forget_after(number)
+        self._blown = False
         return number
 
     def reset(self) -> None:
@@ -113,6 +128,7 @@ class World:
         if not rewound:
             self.rebuild(carry=False)
         self.history.clear()
+        self._blown = False
 
     # ---- changes ------------------------------------------------------------------------------------------------
 
@@ -125,6 +141,8 @@ class World:
 
     def rebuild(self, *, carry: bool = True) -> None:
         """Build all lanes of the document as it is now; they go on from where they are if `carry`."""
+        if carry and self._blown:
+            self._go_back()
         same = carry and len(self.lanes) == len(self.variants)
         olds = self.lanes if same else [None] * len(self.variants)
         lanes = [
@@ -132,6 +150,14 @@ class World:
             for variant, old in zip(self.variants, olds, strict=True)
         ]
         self._take(lanes)
+        self._blown = False
+
+    def _go_back(self) -> None:
+        """Leave a blow-up by a little: what led to it would blow up the changed scene as well."""
+        for frame in (self.frame_number - BLOWN_FRAMES, self.frame_number):
+            if self.history.moment(frame) is not None:
+                self.resume_from(frame)
+                break
 
     def _take(self, lanes: list[Lane]) -> None:
         before = self.frames.layout
@@ -147,6 +173,7 @@ class World:
             self.recorder.stop()
         else:
             self.history.forget_moments()
+        self.keep_moment()
 
     def open(self, document: Document) -> None:
         """Take another scene, from its start."""

@@ -11,7 +11,7 @@ from typing import Any
 
 STARTED = 90.0
 """Longest time to wait for the link [s]."""
-WAIT = 25_000
+WAIT = 60_000
 """Longest time to wait for the page [ms]: a browser that draws in software is slow, and slower beside other tests."""
 VIEWPORT = {"width": 1100, "height": 600}
 BLOCK = {

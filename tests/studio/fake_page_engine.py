@@ -75,6 +75,9 @@ class FakeEngine:
             "device": "cpu",
         }
 
+    def newest(self) -> tuple[int, bytes]:
+        return 0, b""
+
     def join(self, client: str, notify: Any) -> None:
         self.clients[client] = notify
 

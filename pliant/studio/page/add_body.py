@@ -15,6 +15,7 @@ from pliant.solvers.shape_matching.settings import Matching
 from pliant.studio.fields import MATCHING_FIRST, FieldForm, field_forms, plain_error, shape_forms
 from pliant.studio.page.controls import choice, hint, icon_button, mark, section, text_button
 from pliant.studio.page.form import Form
+from pliant.studio.page.newest import free_place, seen_boxes
 from pliant.studio.page.session import Session
 from pliant.studio.page.upload import file_button, show_report
 from pliant.studio.uploads import suffixes
@@ -36,7 +37,7 @@ class AddBodyDialog:
         self.sample = "bunny" if "bunny" in asset_names() else asset_names()[0]
         self.upload: dict[str, Any] | None = None
         self._tiles: dict[str, Any] = {}
-        with ui.dialog().props("persistent") as self.dialog, ui.card().classes("pl-card"):
+        with ui.dialog().props("no-backdrop-dismiss") as self.dialog, ui.card().classes("pl-card"):
             with ui.element("div").classes("pl-title"):
                 ui.label("Add a body")
                 icon_button("close", "add-body-cancel", "Close", self.dialog.close)
@@ -230,6 +231,8 @@ class AddBodyDialog:
     def open(self) -> None:
         """Show it."""
         self._say("")
+        x, z = free_place(seen_boxes(self.session.engine), SAMPLE_SIZE)
+        self.place.rows["position"].show([x, START[1], z], None)
         self.dialog.open()
 
     def open_upload(self, answer: dict[str, Any]) -> None:

@@ -42,6 +42,7 @@ class FieldRow:
         self.inputs: list[Any] = []
         self.control: Any = None
         self.given: Any = None
+        self.begin: Callable[[], Any] | None = None  # gives the value that it has when it is ticked
         with ui.element("div").classes("pl-field") as self.row:
             with ui.element("div").classes("pl-line"):
                 label = ui.label(form.label).classes("pl-label")
@@ -102,6 +103,8 @@ class FieldRow:
 
     def _focus(self, on: bool) -> None:
         self._focused = on
+        if not on:
+            self._show_text()
 
     def _slid(self, event: Any) -> None:
         if self._setting or event.value is None:
@@ -133,6 +136,8 @@ class FieldRow:
             return
         start = None
         if event.value:
+            start = self.begin() if self.begin is not None else None
+        if event.value and start is None:
             start = self.default if self.default is not None else self.form.from_slider(500) if self.form.high else 1
         self.value = start
         self._show_all()
@@ -193,11 +198,13 @@ class FieldRow:
             return value == self.value
         if value != self.value:
             self.show_error("")
+        # what is being typed stays; a text that was sent follows, even with the cursor in it
+        typing = self._focused and [part.value for part in self.inputs] != self._texts(self.value)
         self.value = value
-        self._show_all()
+        self._show_all(text=not typing)
         return True
 
-    def _show_all(self) -> None:
+    def _show_all(self, text: bool | None = None) -> None:
         self._setting = True
         try:
             if self.control is not None and self.control.value != self.value:
@@ -207,7 +214,7 @@ class FieldRow:
         finally:
             self._setting = False
         self._show_slider()
-        if not self._focused:
+        if text if text is not None else not self._focused:
             self._show_text()
         if self.given is not None:
             for part in [*self.inputs, *([self.slider] if self.slider else [])]:

@@ -12,11 +12,15 @@ from pliant.scene import SceneSettings
 from pliant.studio.fields import FieldForm, field_forms, label_of
 from pliant.studio.page.controls import hint, icon_button, mark, section, text_button
 from pliant.studio.page.form import Form
+from pliant.studio.page.newest import free_place, seen_boxes, substeps_now
 from pliant.studio.page.session import Session, body_color
 
 GRAVITIES = {"Earth": [0.0, -9.81, 0.0], "Moon": [0.0, -1.62, 0.0], "None": [0.0, 0.0, 0.0]}
 KIND_ICONS = {"plane": "horizontal_rule", "box": "check_box_outline_blank", "sphere": "circle", "heightmap": "terrain"}
 WORLD_KEYS = ("frame_dt", "substeps")
+OBSTACLE_SIZE = 0.3
+"""Of a box or a ball that is added [m]: as large as a body, and beside those that are there."""
+OBSTACLES: dict[str, dict[str, Any]] = {"box": {"size": [OBSTACLE_SIZE] * 3}, "sphere": {"radius": OBSTACLE_SIZE / 2}}
 
 
 class ScenePanel:
@@ -65,17 +69,21 @@ class ScenePanel:
                     f"Gravity {name}",
                 )
         self.world = Form(forms, "scene", self._set_world)
+        self.world.rows["substeps"].begin = lambda: substeps_now(self.session.engine)
         self.world.show(scene)
 
     async def _set_world(self, key: str, value: Any) -> Any:
         return await self.session.do("set", target={"scene": True}, key=key, value=value)
 
     async def _add_collider(self, kind: str) -> None:
-        table = {}
+        table: dict[str, Any] = {}
         sources = collider_classes()[kind].sources
         if "kind" in sources:
             default = next(f.default for f in collider_classes()[kind].table_keys() if f.name == "kind")
             table["kind"] = default
+        if kind in OBSTACLES:  # a body that is inside would be thrown out
+            x, z = free_place(seen_boxes(self.session.engine), OBSTACLE_SIZE)
+            table |= {**OBSTACLES[kind], "position": [x, 0.5 * OBSTACLE_SIZE, z]}
         done, name = await self.session.try_do("add_collider", kind=kind, table=table)
         if done and isinstance(name, str):
             self.session.select_new("collider", name)

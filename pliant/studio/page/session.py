@@ -19,8 +19,9 @@ Selection = tuple[str, str] | None
 
 
 def body_color(body: Mapping[str, Any], described: Mapping[str, Any]) -> tuple[float, ...]:
-    """The colour of a body where its mesh has no paint: its own, or the next of ours, of which each copy takes one."""
-    given = body["table"].get("color")
+    """The colour of a body: its own, or its mesh's paint, or the next of ours, of which each copy takes one."""
+    first = (body.get("names") or [body["name"]])[0]
+    given = body["table"].get("color") or described.get("painted", {}).get(first)
     if given:
         return tuple(given)
     before = 0

@@ -48,7 +48,7 @@ body { font-size: 13px; color: var(--pl-text); }
 .pl-row.pl-selected { background: color-mix(in srgb, var(--pl-accent) 16%, transparent); }
 .pl-row.pl-tall { flex-direction: column; align-items: flex-start; gap: 0; padding: 6px 8px; }
 .pl-row .pl-icon { opacity: .55; } .pl-row .pl-icon:hover, .pl-row:focus-within .pl-icon { opacity: 1; }
-.pl-dot { width: 11px; height: 11px; border-radius: 50%; flex: none; }
+.pl-dot { width: 11px; height: 11px; border-radius: 50%; flex: none; box-shadow: 0 0 0 1px rgba(128, 128, 128, .45); }
 .pl-kind { font-size: 16px; color: var(--pl-dim); flex: none; }
 .pl-name { flex: 1 1 auto; min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .pl-chip { font-size: 11px; color: var(--pl-dim); border: 1px solid var(--pl-line); border-radius: 10px;

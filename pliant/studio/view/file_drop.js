@@ -61,7 +61,7 @@ export class FileDrop {
         }
         if (request.status < 300 && answer) return resolve(answer);
         const error = answer?.error ?? answer?.detail ?? answer;
-        const text = error?.what ? [error.what, error.where, error.remedy].filter(Boolean).join(". ") : typeof error === "string" ? error : null;
+        const text = error?.what ? told(error, file.name) : typeof error === "string" ? error : null;
         reject(new Error(text ?? `the server answered ${request.status}`));
       };
       request.send(file);
@@ -71,4 +71,11 @@ export class FileDrop {
   dispose() {
     this.removers.forEach((remove) => remove());
   }
+}
+
+// What went wrong, where in the file, and what to do; the file itself is named already.
+function told({ what, where, remedy }, name) {
+  const place = !where || where === name || where === "name" ? "" : where.startsWith(`${name}, `) ? where.slice(name.length + 2) : where;
+  const parts = [place ? `${what} (${place})` : what, remedy];
+  return parts.filter(Boolean).map((part) => part.replace(/\.$/, "")).join(". ") + ".";
 }

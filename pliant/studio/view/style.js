@@ -30,7 +30,9 @@ const STYLE = `
 .pliant-view button:hover { background: var(--pv-hover); }
 .pliant-view button[aria-pressed="true"] { background: var(--pv-on); color: var(--pv-accent); }
 .pliant-view :is(button, input, select):focus-visible { outline: 2px solid var(--pv-accent); outline-offset: 1px; }
-.pliant-view select { font: inherit; color: inherit; background: var(--pv-hover); border: 0; border-radius: 7px; padding: 4px 6px; cursor: pointer; }
+.pliant-view select { -webkit-appearance: none; appearance: none; font: inherit; color: inherit; border: 0; border-radius: 7px; padding: 4px 22px 4px 8px; cursor: pointer;
+  background: linear-gradient(45deg, transparent 50%, currentColor 50%) right 12px center / 4px 4px no-repeat,
+    linear-gradient(-45deg, transparent 50%, currentColor 50%) right 8px center / 4px 4px no-repeat, var(--pv-hover); }
 .pliant-view select option { color: #1c2430; background: #fff; }
 .pliant-view input[type="range"] { -webkit-appearance: none; appearance: none; height: 22px; margin: 0; background: none; cursor: pointer; min-width: 0; }
 .pliant-view input[type="range"]::-webkit-slider-runnable-track { height: 4px; border-radius: 2px; background: var(--pv-track); }

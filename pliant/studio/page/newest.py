@@ -1,0 +1,48 @@
+"""What the newest frame says to the panels: where something new has room, and how many substeps there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pliant.studio.messages import FRAME, decode
+
+SPREAD = 1.25
+"""Distance between places that are tried, as a share of the size of what is placed."""
+RINGS = 6
+
+
+def seen_boxes(engine: Any) -> list[list[float]]:
+    """The box of each body in the newest frame: its low corner and its size, x, y, z each."""
+    data = engine.newest()[1]
+    if not data:
+        return []
+    kind, header, _ = decode(data)
+    boxes = header.get("boxes") or [[]]
+    return [list(box) for box in boxes[0]] if kind == FRAME else []
+
+
+def substeps_now(engine: Any) -> int | None:
+    """The substeps of the newest frame; None if there is none."""
+    data = engine.newest()[1]
+    return decode(data)[1].get("stats", {}).get("substeps") or None if data else None
+
+
+def free_place(boxes: Sequence[Sequence[float]], size: float) -> tuple[float, float]:
+    """x and z [m] near the origin around which a square of `size` is clear of the boxes, seen from above.
+
+    Half rings around the origin are tried, beside it and behind, not in front, where it would hide what is there; if
+    none is clear, it is to the right of all.
+    """
+    step = SPREAD * size
+    for ring in range(RINGS):
+        cells = [(i, k) for i in range(-ring, ring + 1) for k in range(-ring, 1) if max(abs(i), -k) == ring]
+        for i, k in sorted(cells, key=lambda cell: (-cell[1], -cell[0])):
+            if not any(_covers(box, i * step, k * step, size) for box in boxes):
+                return round(i * step, 3), round(k * step, 3)
+    return round(max(box[0] + box[3] for box in boxes) + size, 3), 0.0
+
+
+def _covers(box: Sequence[float], x: float, z: float, size: float) -> bool:
+    half = 0.5 * size
+    return box[0] - half < x < box[0] + box[3] + half and box[2] - half < z < box[2] + box[5] + half
