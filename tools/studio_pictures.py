@@ -67,8 +67,9 @@ def keep(visitor: Visitor, name: str) -> None:
     for colors in (256, 128, 64):
         if target.stat().st_size < MOST_BYTES:
             break
-        # the octree keeps rare colours, as those of a legend
-        picture.quantize(colors, method=Image.Quantize.FASTOCTREE).save(target, optimize=True)
+        # dithered, so that what is round looks round
+        palette = picture.quantize(colors, method=Image.Quantize.MEDIANCUT)
+        picture.quantize(palette=palette, dither=Image.Dither.FLOYDSTEINBERG).save(target, optimize=True)
     print(f"{target.relative_to(ROOT)}: {target.stat().st_size / 1000:.0f} kB", flush=True)
 
 

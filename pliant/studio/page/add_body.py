@@ -15,7 +15,7 @@ from pliant.solvers.shape_matching.settings import Matching
 from pliant.studio.fields import MATCHING_FIRST, FieldForm, field_forms, plain_error, shape_forms
 from pliant.studio.page.controls import choice, hint, icon_button, mark, section, text_button
 from pliant.studio.page.form import Form
-from pliant.studio.page.newest import free_place, seen_boxes
+from pliant.studio.page.newest import free_place, obstacle_boxes, seen_boxes
 from pliant.studio.page.session import Session
 from pliant.studio.page.upload import file_button, show_report
 from pliant.studio.uploads import suffixes
@@ -231,7 +231,8 @@ class AddBodyDialog:
     def open(self) -> None:
         """Show it."""
         self._say("")
-        x, z = free_place(seen_boxes(self.session.engine), SAMPLE_SIZE)
+        taken = seen_boxes(self.session.engine) + obstacle_boxes(self.session.described["colliders"])
+        x, z = free_place(taken, SAMPLE_SIZE)
         self.place.rows["position"].show([x, START[1], z], None)
         self.dialog.open()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pliant.studio.messages import FRAME, decode
@@ -22,6 +22,20 @@ def seen_boxes(engine: Any) -> list[list[float]]:
     return [list(box) for box in boxes[0]] if kind == FRAME else []
 
 
+def obstacle_boxes(colliders: Sequence[Mapping[str, Any]]) -> list[list[float]]:
+    """The boxes of boxes and balls, from their tables."""
+    found = []
+    for collider in colliders:
+        table = collider["table"]
+        if collider["kind"] in ("box", "sphere"):
+            half = [float(table.get("radius", 0.5))] * 3
+            if collider["kind"] == "box":
+                half = [0.5 * float(side) for side in table.get("size", (1.0, 1.0, 1.0))]
+            place = table.get("position", (0.0, 0.0, 0.0))
+            found.append([float(c) - h for c, h in zip(place, half, strict=True)] + [2.0 * h for h in half])
+    return found
+
+
 def substeps_now(engine: Any) -> int | None:
     """The substeps of the newest frame; None if there is none."""
     data = engine.newest()[1]
@@ -37,7 +51,7 @@ def free_place(boxes: Sequence[Sequence[float]], size: float) -> tuple[float, fl
     step = SPREAD * size
     for ring in range(RINGS):
         cells = [(i, k) for i in range(-ring, ring + 1) for k in range(-ring, 1) if max(abs(i), -k) == ring]
-        for i, k in sorted(cells, key=lambda cell: (-cell[1], -cell[0])):
+        for i, k in sorted(cells, key=lambda cell: (-cell[1], abs(cell[0]), -cell[0])):
             if not any(_covers(box, i * step, k * step, size) for box in boxes):
                 return round(i * step, 3), round(k * step, 3)
     return round(max(box[0] + box[3] for box in boxes) + size, 3), 0.0

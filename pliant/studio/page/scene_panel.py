@@ -12,7 +12,7 @@ from pliant.scene import SceneSettings
 from pliant.studio.fields import FieldForm, field_forms, label_of
 from pliant.studio.page.controls import hint, icon_button, mark, section, text_button
 from pliant.studio.page.form import Form
-from pliant.studio.page.newest import free_place, seen_boxes, substeps_now
+from pliant.studio.page.newest import free_place, obstacle_boxes, seen_boxes, substeps_now
 from pliant.studio.page.session import Session, body_color
 
 GRAVITIES = {"Earth": [0.0, -9.81, 0.0], "Moon": [0.0, -1.62, 0.0], "None": [0.0, 0.0, 0.0]}
@@ -82,7 +82,8 @@ class ScenePanel:
             default = next(f.default for f in collider_classes()[kind].table_keys() if f.name == "kind")
             table["kind"] = default
         if kind in OBSTACLES:  # a body that is inside would be thrown out
-            x, z = free_place(seen_boxes(self.session.engine), OBSTACLE_SIZE)
+            taken = seen_boxes(self.session.engine) + obstacle_boxes(self.session.described["colliders"])
+            x, z = free_place(taken, OBSTACLE_SIZE)
             table |= {**OBSTACLES[kind], "position": [x, 0.5 * OBSTACLE_SIZE, z]}
         done, name = await self.session.try_do("add_collider", kind=kind, table=table)
         if done and isinstance(name, str):

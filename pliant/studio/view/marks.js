@@ -39,6 +39,10 @@ export class LaneMarks {
     this.mine.take(body?.box ? { at: body.vertex(drag.vertex), target: drag.target.toArray() } : null, size / 2);
     while (this.pinDots.length < pins.length) {
       const dot = new THREE.Mesh(new THREE.SphereGeometry(1, 16, 12), this.materials.pin);
+      const rim = new THREE.Mesh(dot.geometry, this.materials.pinRim); // so that it is seen on a body of any colour
+      rim.scale.setScalar(1.5);
+      rim.renderOrder = 4;
+      dot.add(rim);
       dot.renderOrder = 5;
       this.pinDots.push(dot);
       this.group.add(dot);

@@ -50,6 +50,7 @@ export function makeMaterials() {
     poke: new THREE.MeshStandardMaterial({ roughness: 0.35, transparent: true, opacity: 0.55, depthWrite: false }),
     accent: new THREE.MeshBasicMaterial({ depthTest: false, transparent: true, toneMapped: false }),
     accentLine: new THREE.LineBasicMaterial({ depthTest: false, transparent: true, toneMapped: false }),
+    pinRim: new THREE.MeshBasicMaterial({ color: 0xffffff, depthTest: false, transparent: true, toneMapped: false }),
     pin: new THREE.MeshBasicMaterial({ color: 0xf97316, depthTest: false, transparent: true, toneMapped: false }),
     contact: new THREE.MeshBasicMaterial({ color: 0xe11d48, transparent: true, opacity: 0.85, depthTest: false, toneMapped: false }),
     inner: new THREE.MeshStandardMaterial({ color: 0xf3dcb8, roughness: 0.8, flatShading: true, side: THREE.DoubleSide }),

@@ -79,7 +79,7 @@ const STYLE = `
 .pliant-view .pv-live[aria-pressed="true"] { color: var(--pv-accent); }
 .pliant-view .pv-record { width: 10px; height: 10px; border-radius: 50%; background: var(--pv-red); animation: pv-pulse 1.6s infinite; flex: none; }
 @keyframes pv-pulse { 50% { opacity: .35; } }
-.pliant-view .pv-legend { position: absolute; right: 12px; bottom: 70px; width: 190px; padding: 8px 12px; }
+.pliant-view .pv-legend { position: absolute; right: 12px; top: 45%; width: 190px; padding: 8px 12px; }
 .pliant-view .pv-legend b { font-weight: 600; }
 .pliant-view .pv-ramp { height: 10px; border-radius: 5px; margin: 5px 0 3px; }
 .pliant-view .pv-ends { display: flex; justify-content: space-between; color: var(--pv-quiet); }
@@ -122,7 +122,7 @@ const STYLE = `
   .pliant-view .pv-transport .pv-group { justify-content: space-between; }
   .pliant-view input[type="range"] { height: 32px; }
   .pliant-view .pv-text, .pliant-view select { min-height: 36px; }
-  .pliant-view .pv-legend { bottom: 120px; right: 8px; width: 160px; }
+  .pliant-view .pv-legend { right: 8px; width: 160px; }
   .pliant-view .pv-toasts, .pliant-view .pv-badge.pv-has-world { bottom: 120px; }
   .pliant-view .pv-captions .pv-cell { padding-bottom: 6px; }
 }

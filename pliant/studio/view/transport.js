@@ -26,7 +26,7 @@ export class Transport {
     this.live = make("button", { type: "button", class: "pv-text pv-live", title: "Back to the live simulation (L)", click: () => view.stream.send("live") }, "live");
     this.resume = make(
       "button",
-      { type: "button", class: "pv-text", hidden: true, title: "Simulate on from this frame", click: () => view.stream.send("resume_from", { frame: this.newest.frame }) },
+      { type: "button", class: "pv-text", hidden: true, title: "Simulate on from this frame", click: () => this.#resume() },
       "continue from here",
     );
     this.node = make(
@@ -40,6 +40,11 @@ export class Transport {
   #seek() {
     this.held = true;
     this.wanted = Number(this.line.value);
+  }
+
+  #resume() {
+    this.view.stream.send("resume_from", { frame: this.newest.frame });
+    this.view.stream.send("play");
   }
 
   /** Sends the frame that is asked for, at most once per drawn frame. */
