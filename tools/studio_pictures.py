@@ -58,8 +58,10 @@ def keep(visitor: Visitor, name: str) -> None:
     """Take the picture, finely drawn, and write it with few colours."""
     from PIL import Image
 
-    visitor.page.evaluate("pliantView.stage.setQuality(0); pliantView.touch()")
-    drawn = visitor.page.evaluate("pliantView.stats.drawings")
+    count = (
+        "() => { const n = pliantView.stats.drawings; pliantView.stage.setQuality(0); pliantView.touch(); return n; }"
+    )
+    drawn = visitor.page.evaluate(count)
     visitor.until("n => pliantView.stats.drawings > n", drawn)
     picture = Image.open(io.BytesIO(visitor.page.screenshot(animations="disabled"))).convert("RGB")
     target = IMAGES / f"{name}.png"

@@ -90,8 +90,10 @@ class Lane:
         lane = Lane(name, sim, loaded)
         lane.warnings = [str(warning.message) for warning in heard]
         if old is not None and old.sim is not None:
-            carry_state(old.sim, sim)
+            carried = carry_state(old.sim, sim)
             lane.cost = old.cost
+            # bodies that go on where they are do not start inside of anything
+            lane.warnings = [text for text in lane.warnings if not any(f"'{name}' starts" in text for name in carried)]
         return lane
 
     def frame(self) -> None:

@@ -29,6 +29,17 @@ PREPARED = ("size", "tets", "solid", "up")
 DEFAULT_MATERIAL = "soft_rubber"
 
 
+# Shapes are a metre large by formula; bodies here are about as large as what one holds in a hand.
+SHAPE_SCALE = 0.3
+
+
+def _smaller(length: Any) -> Any:
+    """A length, or several, of a shape as it is offered [m]."""
+    if isinstance(length, tuple):
+        return tuple(round(SHAPE_SCALE * part, 3) for part in length)
+    return None if length is None else round(SHAPE_SCALE * length, 3)
+
+
 class AddBodyDialog:
     """Asks for a body; nothing happens before it is confirmed."""
 
@@ -87,7 +98,9 @@ class AddBodyDialog:
         self.shape_box.clear()
         with self.shape_box:
             hint((function.__doc__ or "").strip().splitlines()[0])
-            self.shape_form = Form(shape_forms(function), "shape", None, slider=False)
+            forms = shape_forms(function)
+            self.shape_form = Form(forms, "shape", None, slider=False)
+            self.shape_form.show({form.key: _smaller(form.default) for form in forms if form.unit == "m"})
 
     def _build_file(self) -> None:
         accept = ",".join(dict.fromkeys("." + s.rsplit(".", 1)[-1] for s in suffixes()))

@@ -29,8 +29,12 @@ def lane_forms(method: str) -> tuple[list[FieldForm], list[FieldForm]]:
 
 def lane_name(lane: dict[str, Any]) -> str:
     """What a lane is called: its method and what it has chosen."""
-    chosen = [str(value) for part in ("settings", "matching") for value in lane.get(part, {}).values()]
-    return " ".join([lane["method"].replace("_", " "), *chosen])
+    chosen = [
+        value if isinstance(value, str) else f"{key.replace('_', ' ')} {value}"
+        for part in ("settings", "matching")
+        for key, value in lane.get(part, {}).items()
+    ]
+    return ", ".join([lane["method"].replace("_", " "), *chosen])
 
 
 class ComparePanel:
@@ -59,8 +63,20 @@ class ComparePanel:
     def _add(self, method: str | None = None) -> None:
         if len(self.lanes) < MOST:
             self._keep()
-            self.lanes.append({"method": method or next(iter(solver_classes())), "values": {}})
+            self.lanes.append({"method": method, "values": {}} if method else self._next_lane())
             self._build()
+
+    def _next_lane(self) -> dict[str, Any]:
+        """The last lane with the next of its choices: what one would add to see the difference."""
+        last = self.lanes[-1]
+        values = dict(last["values"])
+        for form in (*lane_forms(last["method"])[0], *lane_forms(last["method"])[1]):
+            if form.choices:
+                now = values.get(form.key, form.default)
+                place = form.choices.index(now) if now in form.choices else -1
+                values[form.key] = form.choices[(place + 1) % len(form.choices)]
+                break
+        return {"method": last["method"], "values": values}
 
     def _remove(self, number: int) -> None:
         self._keep()

@@ -1,9 +1,9 @@
 // Colours: the map of the heat display, the palette of the clusters, and the themes.
 
-// Ten stops of even steps in lightness and hue (OKLCH 0.30 to 0.90, violet to yellow), as sRGB bytes.
+// Ten stops of even steps in lightness and hue (OKLCH 0.50 to 0.92, violet to yellow: light enough to be shaded), as sRGB bytes.
 const STOPS = [
-  [45, 16, 118], [19, 52, 143], [3, 85, 134], [2, 110, 138], [9, 134, 143],
-  [2, 160, 144], [9, 187, 128], [119, 203, 107], [187, 215, 89], [246, 224, 87],
+  [93, 79, 185], [64, 106, 205], [0, 133, 206], [10, 155, 192], [19, 175, 185],
+  [17, 195, 175], [49, 214, 151], [136, 224, 123], [199, 229, 98], [254, 230, 87],
 ];
 
 /** The colour map as a gradient of the page, from low to high. */

@@ -31,7 +31,11 @@ export class Keys {
   constructor(view) {
     this.list = shortcuts(view);
     const calls = new Map(this.list.filter((row) => row.length > 1).map(([key, , call]) => [key, call]));
-    this.remove = listen(window, "keydown", (event) => {
+    // a button that was clicked gives the keys back, so that the space bar plays and does not press it again
+    const unclick = listen(document, "click", (event) => {
+      if (event.detail > 0) event.target.closest?.("button")?.blur();
+    });
+    const unkey = listen(window, "keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || typing(event.target)) return;
       if (!view.listens(event.target)) return;
       const key = event.key === " " ? "space" : event.key.toLowerCase();
@@ -41,6 +45,10 @@ export class Keys {
       event.preventDefault();
       call();
     });
+    this.remove = () => {
+      unclick();
+      unkey();
+    };
   }
 
   dispose() {
