@@ -126,9 +126,19 @@ def _problems(found: dict[str, Any]) -> list[str]:
 
 
 def _check_alone(path: Path) -> None:
-    """Refuse a glTF file that names other files: an upload is one file, and no name in it may lead to others."""
-    if path.suffix.lower() not in (".gltf", ".glb"):
-        return
+    """Refuse a file that names others with shapes in them: an upload is one file, and no name in it may lead on."""
+    kind = path.suffix.lower()
+    names = _gltf_names(path) if kind in (".gltf", ".glb") else _usd_names(path) if kind.startswith(".usd") else []
+    if names:
+        raise InputError(
+            f"its data lies in another file ({names[0][:80]!r})",
+            path.name,
+            "Save it as one file, data included: .glb, or a flattened .usd",
+        )
+
+
+def _gltf_names(path: Path) -> list[str]:
+    """The files in which a glTF file keeps its data."""
     data = path.read_bytes()
     if data[:4] == GLB and len(data) >= 20:
         (length,) = struct.unpack_from("<I", data, 12)
@@ -138,14 +148,24 @@ def _check_alone(path: Path) -> None:
         names = [buffer.get("uri") for buffer in buffers]
     except (ValueError, AttributeError, TypeError, RecursionError):
         # The reader says what is wrong with it.
-        return
-    for name in names:
-        if name and not str(name).startswith("data:"):
-            raise InputError(
-                f"its data lies in another file ({str(name)[:80]!r})",
-                path.name,
-                "Save it as one file: as .glb, data included",
-            )
+        return []
+    return [str(name) for name in names if name and not str(name).startswith("data:")]
+
+
+def _usd_names(path: Path) -> list[str]:
+    """The layers that a USD file is composed of besides its own; those in a .usdz package are its own."""
+    try:
+        from pxr import Tf, UsdUtils
+    except ImportError:
+        return []
+    try:
+        layers, _, unresolved = UsdUtils.ComputeAllDependencies(str(path))
+    except Tf.ErrorException:
+        return []
+    own = str(path.resolve())
+    found = [layer.realPath or layer.identifier for layer in layers]
+    beside = [name for name in found if name != own and not name.startswith(f"{own}[")]
+    return beside + [name for name in unresolved if Path(name).suffix.lower().startswith(".usd")]
 
 
 def _short(lines: Any) -> list[str]:

@@ -86,6 +86,17 @@ def test_a_bunny(tmp_path):
         assert found["size"] == pytest.approx(0.25) and "closed" in " ".join(found["report"]["lines"])
 
 
+def test_a_usd_file_that_leads_to_others_is_refused(tmp_path):
+    pytest.importorskip("pxr")
+    mesh = 'def Mesh "m"\n{\n    point3f[] points = [(0,0,0), (1,0,0), (0,1,0)]\n    int[] faceVertexCounts = [3]\n'
+    mesh += "    int[] faceVertexIndices = [0, 1, 2]\n}\n"
+    secret = tmp_path / "secret.usda"
+    secret.write_text(f'#usda 1.0\n(\n    defaultPrim = "m"\n)\n{mesh}')
+    thief = f'#usda 1.0\ndef "x" (\n    prepend references = @{secret}@\n)\n{{\n}}\n'
+    with receiving(tmp_path / "project") as (client, _):
+        assert "another file" in refused(client.post("/upload?name=thief.usda", content=thief.encode()), 422)["what"]
+
+
 def test_damaged_and_hostile_files(tmp_path, ball):
     many = b"ply\nformat binary_little_endian 1.0\nelement vertex 4000000000\nproperty float x\nproperty float y\n"
     many += b"property float z\nelement face 4000000000\nproperty list uchar int vertex_indices\nend_header\n"
