@@ -51,8 +51,7 @@ def vector(limit: float, default: Any = REQUIRED) -> Argument:
     def check(value: Any, where: str) -> tuple[float, float, float]:
         parts = list(value) if isinstance(value, list | tuple) else []
         good = len(parts) == 3 and all(
-            isinstance(p, int | float) and not isinstance(p, bool) and math.isfinite(p) and abs(p) <= limit
-            for p in parts
+            isinstance(p, int | float) and not isinstance(p, bool) and abs(p) <= limit for p in parts
         )
         if not good:
             raise InputError(f"{shown(value)} is no vector", where, f"Give three numbers of at most {limit:g}")

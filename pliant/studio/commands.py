@@ -96,7 +96,8 @@ def step(engine: Engine, client: str, frames: int) -> None:
     engine.set_playing(False)
     engine.show_live()
     for _ in range(frames):
-        engine.advance()
+        if not engine.advance():
+            break
 
 
 @command()
@@ -153,11 +154,13 @@ def release(engine: Engine, client: str) -> None:
 
 @command(body=text(), velocity=vector(FASTEST))
 def throw(engine: Engine, client: str, body: str, velocity: Any) -> None:
+    engine.show_live()
     engine.world.hands.throw(engine.world.lanes, body, velocity)
 
 
 @command(body=text(), vertex=whole(0, MOST_VERTICES), radius=number(0.0, FARTHEST, 0.0))
 def pin(engine: Engine, client: str, body: str, vertex: int, radius: float) -> bool:
+    engine.show_live()
     return engine.world.hands.pin(engine.world.lanes, body, vertex, radius)
 
 
@@ -170,7 +173,9 @@ def unpin(engine: Engine, client: str, body: str | None) -> None:
 
 @command(position=PLACE, radius=number(1e-4, 1e4))
 def poke(engine: Engine, client: str, position: Any, radius: float) -> None:
+    engine.show_live()
     engine.world.poke(Ball(position, radius))
+    engine.poker = client
 
 
 @command()
@@ -180,9 +185,24 @@ def unpoke(engine: Engine, client: str) -> None:
 
 @command(eye=PLACE, first=PLACE, last=PLACE)
 def cut(engine: Engine, client: str, eye: Any, first: Any, last: Any) -> int:
+    engine.show_live()
     broken = engine.world.hands.cut(engine.world.lanes, eye, first, last)
     engine.world.history.forget_moments()
     return broken
+
+
+def _leave(engine: Engine, client: str) -> None:
+    """What a client that has gone held is let go, and what it wanted to see is forgotten."""
+    engine.layers.pop(client, None)
+    engine.drags.pop(client, None)
+    release(engine, client)
+    if engine.poker == client:
+        engine.poker = None
+        engine.world.unpoke()
+
+
+LEAVE = Command({}, _leave)
+"""Not in the table: only the engine asks for it."""
 
 
 # ---- looking --------------------------------------------------------------------------------------------------------
@@ -248,12 +268,12 @@ def remove_collider(engine: Engine, client: str, name: str) -> None:
 
 @command()
 def undo(engine: Engine, client: str) -> bool:
-    return engine.edit(lambda document: document.undo())
+    return engine.document.can_undo and engine.edit(lambda document: document.undo())
 
 
 @command()
 def redo(engine: Engine, client: str) -> bool:
-    return engine.edit(lambda document: document.redo())
+    return engine.document.can_redo and engine.edit(lambda document: document.redo())
 
 
 @command(scene=text())
@@ -334,6 +354,8 @@ def _check_files(engine: Engine, given: list[dict[str, Any]]) -> None:
     def check(name: str) -> str:
         if name in asset_names():
             return name
+        if "\0" in name:
+            raise InputError(f"{name[:80]!r} cannot be a file's name", "file", "Upload the file first")
         path = Path(engine.world.document.folder, name).resolve()
         if not path.is_relative_to(root):
             raise InputError(f"the file {name[:80]!r} lies outside of the project", "file", "Upload the file first")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
@@ -17,6 +18,7 @@ class Current:
         self.engine = engine
         self.on_frame: list[Callable[[], None]] = engine.on_frame
         self._clients: dict[str, Notify] = {}
+        self._lock = threading.Lock()
         self._shown = 0
 
     def swap(self, engine: Engine) -> Engine:
@@ -25,9 +27,10 @@ class Current:
         old.on_frame = []
         old.stop()
         engine.on_frame = self.on_frame
-        self.engine = engine
-        for client, notify in self._clients.items():
-            engine.join(client, notify)
+        with self._lock:
+            self.engine = engine
+            for client, notify in self._clients.items():
+                engine.join(client, notify)
         engine.start()
         engine.say_scene(anew=True)
         return old
@@ -36,12 +39,14 @@ class Current:
         return self.engine.do(name, client, **arguments)
 
     def join(self, client: str, notify: Notify) -> None:
-        self._clients[client] = notify
-        self.engine.join(client, notify)
+        with self._lock:
+            self._clients[client] = notify
+            self.engine.join(client, notify)
 
     def leave(self, client: str) -> None:
-        self._clients.pop(client, None)
-        self.engine.leave(client)
+        with self._lock:
+            self._clients.pop(client, None)
+            self.engine.leave(client)
 
     def newest(self) -> tuple[int, bytes]:
         number, message = self.engine.newest()

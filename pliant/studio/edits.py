@@ -72,6 +72,8 @@ def set_value(tables: Tables, folder: Path, target: Mapping[str, Any], key: str,
     what, name = next(iter(target.items()))
     if what not in TARGETS:
         raise InputError(f"no target {what!r}", "set", suggest(str(what), TARGETS, "The targets are"))
+    if not isinstance(name, str | int):
+        raise InputError(f"{name!r} is no name", f"set.{what}", "Give the name of what is to change")
     TARGETS[what](tables, folder, name, key, plain(value))
 
 

@@ -17,7 +17,7 @@ from pliant.scene_file import shipped_scenes
 from pliant.simulation import Simulation
 from pliant.studio import messages
 from pliant.studio.clock import Clock
-from pliant.studio.commands import Command, at_home, checked
+from pliant.studio.commands import LEAVE, Command, at_home, checked
 from pliant.studio.document import Document
 from pliant.studio.jobs import Jobs
 from pliant.studio.world import World
@@ -82,6 +82,7 @@ class Engine:
         self.heat: str | None = None
         self.layers: dict[str, set[str]] = {}
         self.drags: dict[str, int] = {}
+        self.poker: str | None = None
         self._autoplay, self._autosave, self._rest_alone = autoplay, autosave, rest_alone
         self._past: int | None = None
         self._dirty = True
@@ -110,6 +111,10 @@ class Engine:
             self._wake.notify_all()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
+        while self._requests:  # of an engine that was never started
+            answer = self._requests.popleft().answer
+            if answer.set_running_or_notify_cancel():
+                answer.set_exception(InputError("the studio is being closed", "studio", "Start it again"))
         self.jobs.stop()
 
     @property
@@ -146,9 +151,10 @@ class Engine:
         """Forget a client; what it held is let go."""
         with self._wake:
             self._clients.pop(client, None)
-            self.layers.pop(client, None)
-            self.drags.pop(client, None)
-        self.do("release", client)
+            if not self._stopping:
+                # after all that the client asked for before it went, however much that is
+                self._requests.append(_Request(LEAVE, client, {}, Future()))
+                self._wake.notify_all()
 
     def newest(self) -> tuple[int, bytes]:
         """The newest frame message and its number, which grows with every frame."""
@@ -170,7 +176,7 @@ class Engine:
             "recordings": world.recorder.recordings(),
             "recording": world.recorder.name,
             "files": world.recorder.files(),
-            "jobs": [dataclasses.asdict(job) | {"request": None} for job in self.jobs.all.values()],
+            "jobs": [dataclasses.asdict(job) | {"request": None} for job in list(self.jobs.all.values())],
             "lanes": variants,
             "reference": world.reference,
             "comparing": bool(variants),
@@ -189,17 +195,27 @@ class Engine:
             with self._wake:
                 if self._stopping:
                     break
-            self._answer_all()
-            if self._runs() and self.clock.due():
-                self.advance()
-                time.sleep(0)  # let others have their turn where the machine cannot keep up
-            elif self._dirty and not (self.playing and self.clock.wait() < SOON):
-                self._publish()
-            else:
-                self._rest()
+            try:
+                self._work()
+            except Exception as error:
+                log.exception("a frame could not be shown")
+                self.set_playing(False)
+                self._dirty = False
+                self.tell(event="notice", level="error", text=f"The frame cannot be shown ({error}). Press reset.")
         self._answer_all()
         self.world.recorder.stop()
         self._save(now=True)
+
+    def _work(self) -> None:
+        """What is to be done now: commands, a frame, or nothing for a while."""
+        self._answer_all()
+        if self._runs() and self.clock.due():
+            self.advance()
+            time.sleep(0)  # let others have their turn where the machine cannot keep up
+        elif self._dirty and not (self.playing and self.clock.wait() < SOON):
+            self._publish()
+        else:
+            self._rest()
 
     def _runs(self) -> bool:
         """Whether simulated time runs now."""
@@ -225,6 +241,8 @@ class Engine:
         for _ in range(len(self._requests)):
             with self._wake:
                 request = self._requests.popleft()
+            if not request.answer.set_running_or_notify_cancel():
+                continue  # whoever asked for it has gone, and an answer would be an error
             try:
                 result = request.command.run(self, request.client, **request.arguments)
                 self._dirty = True
@@ -233,13 +251,16 @@ class Engine:
                 self._dirty = True
                 request.answer.set_exception(error)
             except Exception as error:
+                self._dirty = True
                 log.exception("a command failed")
                 request.answer.set_exception(InputError(f"this failed ({error})", "studio", "The scene is as it was"))
 
-    def advance(self) -> None:
-        """One frame of the scene."""
+    def advance(self) -> bool:
+        """One frame of the scene; False if it failed, or if the studio is being closed."""
+        done = False
         try:
             self.world.advance()
+            done = not self._stopping
         except BlowUpError as error:
             self.set_playing(False)
             self.tell(event="notice", level="error", text=f"{error} Change that and press play, or reset.")
@@ -247,12 +268,10 @@ class Engine:
             log.exception("a frame failed")
             self.set_playing(False)
             self.tell(event="notice", level="error", text=f"The frame failed ({error}). Press reset to start again.")
-        if self.world.recorder.problem:
-            self.tell(event="notice", level="error", text=f"The recording broke off: {self.world.recorder.problem}")
-            self.world.recorder.problem = ""
         self.clock.finished()
         if self.clock.speed <= 1.2 or time.perf_counter() - self._published_at >= FASTEST_FRAMES or not self.playing:
             self._publish()
+        return done
 
     def set_playing(self, on: bool) -> None:
         if on != self.playing:
@@ -309,6 +328,9 @@ class Engine:
         self._dirty = False
         self._published_at = time.perf_counter()
         world = self.world
+        if world.recorder.problem:
+            self.tell(event="notice", level="error", text=f"The recording broke off: {world.recorder.problem}")
+            world.recorder.problem = ""
         if self._past is not None:
             kept = world.history.message(self._past)
             if kept is not None:
@@ -364,5 +386,6 @@ class Engine:
         self._unsaved, self._saved_at = False, time.monotonic()
         try:
             self.world.document.save(self.world.folder / AUTOSAVE)
-        except PliantError as error:
+        except Exception as error:
+            log.warning("the scene could not be saved", exc_info=not isinstance(error, PliantError))
             self.tell(event="notice", level="warning", text=f"The scene could not be saved: {error}")

@@ -17,6 +17,8 @@ from pliant.studio.hands import Hands
 from pliant.studio.lane import POKE, Lane
 from pliant.studio.packing_scene import scene_sections
 
+MOST_PINS = 64  # places of pins that a frame tells, of all lanes together
+
 # Scenes are numbered throughout the process, so that no two are mistaken for each other.
 _numbers = itertools.count(1)
 
@@ -32,6 +34,7 @@ class FrameMaker:
         self.number = next(_numbers)
         self.layout: Any = None
         self._last: bytes | None = None
+        self._pins: dict[int, tuple[Any, int, list[list[float]]]] = {}
 
     # ---- scene --------------------------------------------------------------------------------------------------
 
@@ -139,11 +142,33 @@ class FrameMaker:
             "heat": _heat(heat, span),
             "pulls": hands.describe(lanes),
             "pins": 0 if lead is None else lead.pins.count,
+            "pinned": self._pinned(lanes),
             "poke": None if ball is None else {"position": list(ball.position), "radius": ball.radius},
             "drags": drags,
             "stats": stats,
         }
         return messages.encode(messages.FRAME, header, sections)
+
+    def _pinned(self, lanes: list[Lane]) -> list[list[float]]:
+        """Lane and place [m] of pins that stand still, evenly chosen where there are many."""
+        found: list[list[float]] = []
+        most = MOST_PINS // len(lanes)
+        for k, lane in enumerate(lanes):
+            if lane.sim is None:
+                continue
+            pins = lane.sim.pins
+            # whatever changes the pins makes a new array of them
+            made_of, within, rows = self._pins.get(k, (None, 0, []))
+            if made_of is not pins.particle or within != most:
+                still = [home for i, home in sorted(pins.home.items()) if pins.paths[i] is None]
+                chosen = np.array(still).reshape(-1, 3)
+                chosen = chosen[np.isfinite(chosen).all(axis=1)]
+                if len(chosen) > most:
+                    chosen = chosen[np.linspace(0, len(chosen) - 1, most).round().astype(int)]
+                rows = [[k, *(float(f"{value:.6g}") for value in place)] for place in chosen]
+                self._pins[k] = (pins.particle, most, rows)
+            found += rows
+        return found
 
     def again(self, message: bytes, stats: dict[str, Any]) -> bytes:
         """A frame out of the history, as it is shown now."""

@@ -114,7 +114,9 @@ class Hands:
             for k, (lane, handle) in enumerate(zip(lanes, grab.handles, strict=False)):
                 if lane.sim is None or handle is None:
                     continue
-                at = lane.sim.pull_point(handle)
+                at, force = lane.sim.pull_point(handle), lane.sim.pull_force(handle)
+                if not np.isfinite([*at, force]).all():
+                    continue
                 shown.append(
                     {
                         "lane": k,
@@ -123,7 +125,7 @@ class Hands:
                         "at": [float(c) for c in at],
                         "target": list(grab.target),
                         "client": client,
-                        "force": float(lane.sim.pull_force(handle)),
+                        "force": float(force),
                     }
                 )
         return shown

@@ -10,6 +10,7 @@ import queue
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -83,23 +84,32 @@ class Jobs:
                 return
             job.state = "running"
             self._report(event="progress", job=job.number, label=job.label, done=0.0)
-            job.error = self._work(job)
+            try:
+                job.error = self._work(job)
+            except Exception as error:
+                job.error = f"the export failed: {error}"
             job.state = "failed" if job.error else "done"
             self._report(event="done", job=job.number, label=job.label, file=job.file, error=job.error)
 
     def _work(self, job: Job) -> str | None:
         """Run the child; returns what went wrong."""
         command = [sys.executable, "-m", "pliant.studio.export_child"]
-        with subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        ) as child:
+        # a file and no pipe: a child that says much there would wait for a reader
+        with (
+            tempfile.TemporaryFile("w+", errors="replace") as said,
+            subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=said,
+                text=True,
+                start_new_session=True,
+            ) as child,
+        ):
             self._child = child
-            assert child.stdin is not None and child.stdout is not None and child.stderr is not None
+            if self._stopped:
+                child.kill()
+            assert child.stdin is not None and child.stdout is not None
             child.stdin.write(json.dumps(job.request))
             child.stdin.close()
             problem: str | None = None
@@ -108,13 +118,16 @@ class Jobs:
                     told = json.loads(line)
                 except ValueError:
                     continue
+                if not isinstance(told, dict):
+                    continue
                 if "error" in told:
                     problem = str(told["error"])
                 elif "done" in told:
                     job.done = float(told["done"])
                     self._report(event="progress", job=job.number, label=job.label, done=round(job.done, 3))
-            words = child.stderr.read()
             child.wait()
+            said.seek(0)
+            words = said.read()
         self._child = None
         if problem is None and child.returncode != 0:
             last = (words.strip().splitlines() or ["it ended without a word"])[-1]

@@ -20,6 +20,7 @@ from pliant.studio.document import Document
 from pliant.studio.packing import Packer
 
 POKE = "poke"
+PINS = "pins."
 # Part of a new measurement in the shown cost: about the last twenty frames count.
 SMOOTHING = 0.1
 
@@ -124,16 +125,21 @@ class Lane:
 
 def moment_of(sim: Simulation) -> dict[str, np.ndarray]:
     """A copy of all that changes while a simulation runs."""
-    return {name: array.numpy().copy() for name, array in sim.arrays().items()}
+    pins = {f"{PINS}{name}": array.copy() for name, array in sim.pins.saved().items()}
+    return pins | {name: array.numpy().copy() for name, array in sim.arrays().items()}
 
 
 def restore(sim: Simulation, frame: int, moment: dict[str, np.ndarray]) -> bool:
     """Let a simulation go on from a moment; False, and nothing changes, if its bodies have changed since."""
     arrays = sim.arrays()
+    pins = {name.removeprefix(PINS): array for name, array in moment.items() if name.startswith(PINS)}
+    moment = {name: array for name, array in moment.items() if not name.startswith(PINS)}
     if arrays.keys() != moment.keys() or any(len(arrays[name]) != len(moment[name]) for name in arrays):
         return False
     for name, array in arrays.items():
         array.assign(moment[name])
+    # inverse masses of pinned particles are among the arrays: the pins must be those of that moment, too
+    sim.pins.load(pins)
     sim.frame_number = frame
     sim.forget_programs()
     sim.follow_restored()

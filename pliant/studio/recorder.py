@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import InputError, PliantError
-from pliant.export.frames import FramesReader, FramesWriter
+from pliant.export.frames import FramesReader, FramesWriter, part_path
 from pliant.render.camera import Camera
 from pliant.run.recording import start_recording
 from pliant.run.seen import recorded_positions
 from pliant.studio.lane import Lane
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,79}")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,159}")
+LONGEST_NAME = 80
 # Frames that wait for the disk; when there are more, the simulation waits: none is lost.
 MOST_WAITING = 64
 MOST_RECORDINGS = 1000
@@ -45,12 +46,14 @@ class Recorder:
             raise InputError(f"'{self.name}' is being recorded", "record", "Stop that recording first")
         if lanes[0].sim is None:
             raise InputError("there is nothing to record", "record", "Add a body first")
-        base = name or (lanes[0].loaded.name if lanes[0].loaded is not None else "scene")
+        base = name or _plain(lanes[0].loaded.name if lanes[0].loaded is not None else "")
         base = check_name(base, "record.name").removesuffix(".plf")
+        if len(base) > LONGEST_NAME:
+            raise InputError(f"a name of {len(base)} characters", "record.name", f"Give at most {LONGEST_NAME}")
         chosen = base if name else _free(self.folder, base)
         targets = [self.folder / f"{chosen}{_suffix(lanes, k)}.plf" for k in range(len(lanes))]
         for target in targets:
-            if target.exists():
+            if target.exists() or part_path(target).exists():
                 raise InputError(f"there is a recording '{target.stem}' already", "record.name", "Choose another name")
         self.folder.mkdir(parents=True, exist_ok=True)
         self.problem = ""
@@ -132,13 +135,14 @@ class _Writer:
         while (item := self._queue.get()) is not None:
             if self.problem:
                 continue
+            # whatever happens: the simulation would wait for ever for a thread that has died
             try:
                 self._writer.add(*item)
-            except PliantError as error:
+            except Exception as error:
                 self.problem = str(error)
         try:
             self._writer.close()
-        except PliantError as error:
+        except Exception as error:
             self.problem = self.problem or str(error)
 
 
@@ -149,6 +153,11 @@ def check_name(name: str, where: str) -> str:
             f"{name[:80]!r} cannot be a file's name", where, "Use letters, digits, blanks, '_', '-' and '.'"
         )
     return name
+
+
+def _plain(name: str) -> str:
+    """A scene's name as far as it can be a file's."""
+    return re.sub(r"[^A-Za-z0-9 _-]+", "_", name).strip("_ -")[:60] or "scene"
 
 
 def _suffix(lanes: list[Lane], k: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import html
 import sys
 import tempfile
@@ -103,6 +104,10 @@ def show(
     if not isinstance(sim, Simulation | Scene):
         raise InputError(f"{type(sim).__name__} cannot be shown", "show", "Give a Simulation or a Scene")
     home = _home(folder)
+    if _server is not None:
+        # it may be this very simulation that runs: two threads must not work on it
+        with contextlib.suppress(InputError):
+            _server.current.engine.do("pause").result()
     running = sim if isinstance(sim, Simulation) else None
     document = Document.from_scene(sim, home) if isinstance(sim, Scene) else Document.from_simulation(sim, home)
     engine = Engine(document, home, device, running, autosave=folder is not None)

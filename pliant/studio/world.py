@@ -60,6 +60,7 @@ class World:
         else:
             self.lanes = [Lane.build(self.variants[0], document, self.device, None)]
         self.scene_message = self.frames.scene(self.lanes, self.document)
+        self.keep_moment()
 
     def painted(self) -> dict[str, list[float]]:
         """The colour that stands for each body that is seen in the paint of its mesh, by its name."""
@@ -101,6 +102,11 @@ class World:
         if self.has_bodies:
             self.history.add_moment(self.frame_number, [moment_of(lane.sim) for lane in self.lanes if lane.sim])
 
+    def _begin_history(self) -> None:
+        """Forget what was, and let the start be gone on from."""
+        self.history.clear()
+        self.keep_moment()
+
     def resume_from(self, frame: int) -> int:
         """Go on from the latest moment that is not after a frame; returns its number."""
         found = self.history.moment(frame)
@@ -127,7 +133,7 @@ class World:
         rewound = len(self.lanes) == 1 and self.owned is not None and self.lanes[0].rewind()
         if not rewound:
             self.rebuild(carry=False)
-        self.history.clear()
+        self._begin_history()
         self._blown = False
 
     # ---- changes ------------------------------------------------------------------------------------------------
@@ -184,16 +190,16 @@ class World:
         self.hands.release_all(self.lanes)
         self.hands.put_ball_away()
         self.recorder.stop()
-        self.owned = None
+        owned, self.owned = self.owned, None
         self.variants, variants = [Variant()], self.variants
         try:
             self.edit(change, carry=False)
         except BaseException:
-            self.variants = variants
+            self.variants, self.owned = variants, owned
             raise
         self.reference = 0
         self.camera = None
-        self.history.clear()
+        self._begin_history()
 
     def compare(self, variants: list[Variant], reference: int) -> None:
         """Simulate the scene in several ways at once, from the start; one way ends the comparison."""
@@ -210,11 +216,15 @@ class World:
             self.variants = old
             raise
         self.reference = reference if variants else 0
-        self.history.clear()
+        self._begin_history()
 
     def poke(self, ball: Ball) -> None:
         if not self.hands.poke(self.lanes, ball):
-            self.rebuild()
+            try:
+                self.rebuild()
+            except BaseException:
+                self.hands.put_ball_away()
+                raise
 
     def unpoke(self) -> None:
         if self.hands.ball is not None:

@@ -140,8 +140,14 @@ class Visitor:
         self.troubles = [trouble for trouble in self.troubles if trouble not in known]
 
     def until(self, condition: str, argument: Any = None) -> Any:
-        """Wait until an expression, or a function of the argument, is true in the page."""
-        return self.page.wait_for_function(condition, arg=argument)
+        """Wait until an expression, or where an argument is given a function of it, is true in the page."""
+        asked = f"({condition})" if argument is None else f"({condition})(given)"
+        # while a page is loaded again, what is asked about is not there yet
+        absent = "error instanceof ReferenceError || error instanceof TypeError"
+        calm = (
+            f"(given) => {{ try {{ return {asked}; }} catch (error) {{ if ({absent}) return false; throw error; }} }}"
+        )
+        return self.page.wait_for_function(calm, arg=argument)
 
     def ask(self, name: str, /, **arguments: Any) -> Any:
         """Send a command over the page's own connection; returns the answer."""

@@ -158,7 +158,7 @@ class Fake:
     def frame_bytes(self) -> bytes:
         frame = self.frame if self.shown is None else self.shown
         now = frame / 60
-        xs, normals, ps, boxes, pulls = [], [], [], [], []
+        xs, normals, ps, boxes, pulls, pinned = [], [], [], [], [], []
         for lane in range(self.lanes):
             row = []
             for number, body in enumerate(self.bodies):
@@ -179,6 +179,7 @@ class Fake:
                 p = np.zeros((len(particles), 4), np.uint16)
                 p[:, :3] = np.round((particles - low) / size * 65535)
                 p[:8, 3] = 65535 if self.pins else 0
+                pinned += [[lane, *points[v].tolist()] for name, v in sorted(self.pins) if name == body.name]
                 xs.append(x), normals.append(normal), ps.append(p)
                 if self.pull and self.pull["body"] == body.name:
                     at = [float(v) for v in points[self.pull["vertex"]]]
@@ -221,7 +222,8 @@ class Fake:
             "boxes": boxes,
             "heat": heat,
         }
-        header |= {"pulls": pulls, "pins": len(self.pins), "poke": self.poke, "drags": self.drags, "stats": stats}
+        header |= {"pulls": pulls, "pins": len(self.pins), "pinned": pinned, "poke": self.poke, "drags": self.drags}
+        header["stats"] = stats
         return encode(FRAME, header, sections)
 
     def do(self, name: str, client: str, given: dict[str, Any]) -> tuple[dict[str, str] | None, Any]:

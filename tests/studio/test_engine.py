@@ -13,6 +13,7 @@ from pliant.errors import InputError
 from pliant.studio import messages
 from pliant.studio.document import Document
 from pliant.studio.engine import Engine
+from pliant.studio.jobs import Jobs
 
 BALL = {
     "name": "ball",
@@ -287,6 +288,10 @@ def test_bad_wishes_change_nothing(engine, client):
         ("set", {"target": {"material": "ball"}, "key": "colour", "value": 1.0}),
         ("set", {"target": {"material": "nobody"}, "key": "young", "value": 1.0}),
         ("set", {"target": {"planet": "ball"}, "key": "young", "value": 1.0}),
+        ("set", {"target": {"solver": {}}, "key": "iterations", "value": 1}),
+        ("set", {"target": {"body": "ball"}, "key": "skin", "value": "/etc/passwd"}),
+        ("set", {"target": {"body": "ball"}, "key": "points", "value": {"file": "../x.xyz"}}),
+        ("add_body", {"table": {"file": "a\0b"}}),
         ("add_body", {"table": {"file": "/etc/passwd"}}),
         ("add_body", {"table": {"file": "../../secret.obj"}}),
         ("add_body", {"table": {"shape": {"kind": "nothing"}}}),
@@ -306,8 +311,9 @@ def test_bad_wishes_change_nothing(engine, client):
         ("play", {"now": True}),
     ]
     for name, arguments in wishes:
-        with pytest.raises(InputError):
+        with pytest.raises(InputError) as refused:
             client.do(name, **arguments)
+        assert "this failed" not in str(refused.value)
     assert client.do("copy", form="toml") == text
     assert np.array_equal(client.seen("ball"), before)
     client.do("step")
@@ -408,3 +414,166 @@ def test_a_change_of_the_bodies_ends_a_recording_whole(engine, client):
     (recording,) = engine.describe()["recordings"]
     assert recording["frames"] == 5
     assert client.frame()[0]["stats"]["recording"] is None
+
+
+# ---- what must not stop it ------------------------------------------------------------------------------------------
+
+
+def test_an_answer_nobody_waits_for_any_more_is_left_out(engine, client):
+    """As when a page is closed while it waits: its task, and with it the answer, is cancelled."""
+    waiting = engine.do("step", "c1", frames=30)
+    assert engine.do("pause", "c1").cancel()
+    waiting.result(60)
+    client.do("step")
+    assert engine.running and sim(engine).frame_number == 31
+
+
+def test_a_frame_that_cannot_be_shown_pauses_and_explains(engine, client, monkeypatch):
+    def fail(*_):
+        raise ValueError("Out of range float values")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engine.world.frames, "frame", fail)
+        engine.do("play", "c1").result(60)
+        end = time.monotonic() + 20
+        while not client.notes and time.monotonic() < end:
+            time.sleep(0.01)
+    assert any("cannot be shown" in note.get("text", "") for note in client.notes)
+    assert engine.running and not engine.playing
+    client.do("step")
+    assert client.frame()[0]["frame"] == sim(engine).frame_number
+
+
+def test_a_scene_that_cannot_be_saved_is_told_of(engine, client, monkeypatch):
+    def fail(*_):
+        raise UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed")
+
+    monkeypatch.setattr(engine.document, "save", fail)
+    client.do("set", target={"material": "ball"}, key="density", value=700.0)
+    end = time.monotonic() + 20
+    while not any("saved" in note.get("text", "") for note in client.notes) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert any("saved" in note.get("text", "") for note in client.notes)
+    assert engine.running
+    client.do("step")
+
+
+def test_steps_end_at_a_blow_up(engine, client):
+    client.do("set", target={"scene": True}, key="substeps", value=1)
+    client.do("set", target={"material": "cube"}, key="young", value=1e9)
+    client.do("step", frames=1000)
+    assert sum(note.get("level") == "error" for note in client.notes) == 1
+
+
+def test_waiting_steps_do_not_hold_up_the_end(tmp_path):
+    engine = Engine(Document(TABLES, tmp_path), tmp_path, "cpu")
+    engine.start()
+    asked = [engine.do("step", "c1", frames=1000) for _ in range(20)]
+    engine.stop()
+    assert all(answer.done() for answer in asked)
+    assert sim(engine).frame_number < 10_000
+
+
+def test_an_engine_that_never_ran_answers_when_it_is_stopped(tmp_path):
+    engine = Engine(Document(TABLES, tmp_path), tmp_path, "cpu")
+    asked = engine.do("step", "c1")
+    engine.stop()
+    with pytest.raises(InputError, match="closed"):
+        asked.result(0)
+
+
+def test_a_client_that_leaves_is_forgotten_after_all_it_asked_for(engine, client):
+    other = Client(engine, "c2")
+    asked = [engine.do("step", "c1", frames=20), engine.do("layers", "c2", stages=True)]
+    asked += [engine.do("grab", "c2", body="ball", vertex=0, at=[0, 0.3, 0])]
+    asked += [engine.do("drag", "c2", target=[0, 0.3, 0], seq=3)]
+    engine.leave(other.name)
+    for answer in asked:
+        answer.result(60)
+    header, _ = client.frame()
+    assert header["pulls"] == [] and header["drags"] == {}
+    assert "stages" not in header["stats"] and set(engine.layers) == {"c1"}
+
+
+def test_the_ball_goes_with_whoever_pokes(engine, client):
+    other = Client(engine, "c2")
+    other.do("poke", position=[0.3, 0.1, 0.0], radius=0.05)
+    assert client.frame()[0]["poke"] is not None
+    engine.leave("c2")
+    assert client.frame()[0]["poke"] is None
+
+
+def test_a_ball_that_cannot_be_added_is_not_there(engine, client):
+    client.do("add_collider", kind="sphere", table={"name": "poke", "position": [5.0, 0.0, 0.0]})
+    with pytest.raises(InputError):
+        client.do("poke", position=[0.3, 0.1, 0.0], radius=0.05)
+    client.do("set", target={"material": "ball"}, key="density", value=700.0)
+    assert client.frame()[0]["poke"] is None
+
+
+def test_pins_are_those_of_the_moment_that_is_gone_on_from(engine, client, tmp_path):
+    alone = Document(TABLES, tmp_path).scene().build("cpu")
+    alone.frame(60)
+    top = int(client.seen("ball")[:, 1].argmax())
+    client.do("step", frames=16)
+    assert client.do("pin", body="ball", vertex=top)
+    client.do("step", frames=20)
+    assert client.do("resume_from", frame=15) == 15
+    assert client.frame()[0]["pins"] == 0
+    client.do("step", frames=45)
+    assert np.allclose(sim(engine).positions(), alone.positions(), atol=1e-5)
+    assert client.do("resume_from", frame=0) == 0
+    before = client.seen("ball")[top]
+    assert client.do("pin", body="ball", vertex=top)
+    client.do("step", frames=31)
+    client.do("unpin", body="ball")
+    assert client.do("resume_from", frame=30) == 30
+    assert client.frame()[0]["pins"] > 0
+    client.do("step", frames=30)
+    assert np.allclose(client.seen("ball")[top], before, atol=1e-3)
+    client.do("unpin", body="ball")
+    client.do("step", frames=30)
+    assert client.seen("ball")[top, 1] < before[1] - 0.05
+
+
+def test_a_recording_survives_odd_names_and_a_writer_that_fails(engine, client, tmp_path, monkeypatch):
+    client.do("set", target={"scene": True}, key="name", value="Käse")
+    assert client.do("record", on=True).startswith("K_se")
+    client.do("record", on=False)
+    left = tmp_path / "files" / "left.plf.part"
+    left.write_bytes(b"of a crash")
+    with pytest.raises(InputError, match="already"):
+        client.do("record", on=True, name="left")
+    assert left.read_bytes() == b"of a crash"
+
+    def fail(*_):
+        raise MemoryError("no memory")
+
+    monkeypatch.setattr("pliant.export.frames.FramesWriter.add", fail)
+    client.do("record", on=True, name="broken")
+    client.do("step", frames=100)
+    assert client.frame()[0]["stats"]["recording"] is None
+    assert any("no memory" in note.get("text", "") for note in client.notes)
+
+
+def test_an_export_that_says_much_and_one_that_cannot_start_both_end(tmp_path, monkeypatch):
+    told: list[dict] = []
+    jobs = Jobs(lambda **note: told.append(note))
+    chatty = tmp_path / "chatty"
+    chatty.write_text("#!/bin/sh\ncat >/dev/null; head -c 300000 /dev/zero >&2; echo 3; echo '{\"done\": 1.0}'\n")
+    chatty.chmod(0o755)
+    try:
+        for number, program in enumerate((chatty, tmp_path / "nothing", chatty), 1):
+            monkeypatch.setattr("sys.executable", str(program))
+            jobs.add("film", {}, "film.mp4")
+            end = time.monotonic() + 20
+            while jobs.all[number].state not in ("done", "failed") and time.monotonic() < end:
+                time.sleep(0.01)
+        assert [job.state for job in jobs.all.values()] == ["done", "failed", "done"]
+    finally:
+        jobs.stop()
+
+
+def test_numbers_beyond_all_bounds_are_refused(client):
+    with pytest.raises(InputError, match="vector"):
+        client.do("throw", body="ball", velocity=[10**400, 0, 0])

@@ -116,7 +116,7 @@ def run():
     stage.end()
 
 
-async def until(condition, seconds: float = 4.0):
+async def until(condition, seconds: float = 30.0):
     for _ in range(int(seconds / 0.02)):
         if condition():
             return
@@ -295,7 +295,7 @@ def test_adding_a_shape_sends_its_table(run):
         await until(lambda: engine.done and engine.done[-1][0] == "add_body")
         assert engine.done[-1][1]["table"] == {
             "name": "block",
-            "shape": {"kind": "box", "size": [1.0, 0.25, 1.0], "cells": 3},
+            "shape": {"kind": "box", "size": [0.3, 0.25, 0.3], "cells": 3},
             "method": "shape_matching",
             "material": "rubber",
             "matching": {"clusters": 2},
@@ -378,7 +378,7 @@ def test_lanes_are_compared(run):
         assert arguments["lanes"][0] == {
             "method": "mass_spring",
             "settings": {"integrator": "implicit"},
-            "name": "mass spring implicit",
+            "name": "mass spring, implicit",
         }
         assert arguments["lanes"][1]["matching"] == {"mode": "quadratic", "clusters": 8}
         assert len(arguments["lanes"]) == 3

@@ -164,7 +164,7 @@ def test_keys_toggle_what_is_shown(page, server):
         ("h", "heat"),
     ]:
         page.keyboard.press(key)
-        page.wait_for_function("name => pliantView.shown[name]", arg=name)
+        page.wait_for_function("name => pliantView.displays.shown[name]", arg=name)
     wanted = [command for command in server.commands("heat") if command["do"] in ("layers", "heat")]
     assert wanted[-1]["name"] == "strain"
     assert wanted[-2]["particles"] and wanted[-2]["contacts"]
@@ -177,7 +177,7 @@ def test_keys_toggle_what_is_shown(page, server):
     assert page.locator(".pv-legend").is_visible() and "strain" in page.locator(".pv-legend").inner_text()
     for key in "wvckgh":
         page.keyboard.press(key)
-    page.wait_for_function("Object.values(pliantView.shown).every(on => !on)")
+    page.wait_for_function("Object.values(pliantView.displays.shown).every(on => !on)")
     frames(page)
     page.wait_for_function(f"{body}.skin.visible && !{body}.points.visible")
     assert page.troubles == []
@@ -185,7 +185,7 @@ def test_keys_toggle_what_is_shown(page, server):
 
 def test_slice_shows_the_boundary_of_the_tets_that_stay(page):
     # half of a block of 7 x 7 x 7 cells: the faces that are shown bound a closed solid, each edge is met evenly
-    page.evaluate("pliantView.toggle('slice'); pliantView.setSlice({axis: 1, place: 0.5})")
+    page.evaluate("pliantView.displays.toggle('slice'); pliantView.displays.setSlice({axis: 1, place: 0.5})")
     page.wait_for_function("pliantView.world.lanes[0].bodies[1].slice.mesh.visible")
     counts = page.evaluate(
         """() => {
@@ -199,7 +199,7 @@ def test_slice_shows_the_boundary_of_the_tets_that_stay(page):
                   inner: slice.mesh.geometry.groups[1].count / 3};
         }"""
     )
-    page.evaluate("pliantView.toggle('slice')")
+    page.evaluate("pliantView.displays.toggle('slice')")
     assert counts["odd"] == 0
     assert counts["inner"] >= 2 * 7 * 7
     assert counts["faces"] < counts["all"]
@@ -285,7 +285,7 @@ def test_dragging_empty_space_turns_the_camera(page, server):
         "p => pliantView.stage.camera.position.toArray().some((v, i) => Math.abs(v - p[i]) > 0.01)", arg=before
     )
     assert not [command for command in server.commands("camera") if command["do"] == "grab"]
-    page.evaluate("pliantView.unframed = true")
+    page.evaluate("pliantView.look.unframed = true")
     frames(page)
 
 
@@ -311,11 +311,33 @@ def test_tools_send_their_commands(page, server):
     page.keyboard.press("p")
     page.mouse.click(front["x"], front["y"])
     server.commands("pin")
-    page.wait_for_function("pliantView.pins.length === 1")
+    page.wait_for_function("pliantView.world.lanes[0].marks.pins.dots.count === 1")
     page.keyboard.down("Shift")
     page.mouse.click(front["x"], front["y"])
     page.keyboard.up("Shift")
     assert [one["body"] for one in server.commands("unpin") if one["do"] == "unpin"] == [None]
+    page.wait_for_function("pliantView.world.lanes[0].marks.pins.dots.count === 0")
+
+
+def test_pins_are_marked_in_every_window(browser, page, server):
+    paused(page)
+    vertex = front_vertex(page)["vertex"]
+    page.evaluate("v => pliantView.stream.ask('pin', {body: 'ball', vertex: v})", vertex)
+    marked = "pliantView.world.lanes[0].marks.pins.dots.count === 1"
+    page.wait_for_function(marked)
+    second = opened(browser, server, viewport={"width": 500, "height": 300})
+    try:
+        second.wait_for_function(marked)
+        held, mark = second.evaluate(
+            """v => [pliantView.world.lanes[0].bodies[1].vertex(v),
+              [...pliantView.world.lanes[0].marks.pins.dots.instanceMatrix.array.slice(12, 15)]]""",
+            vertex,
+        )
+        assert mark == pytest.approx(held, abs=1e-4)
+    finally:
+        second.context.close()
+    page.evaluate("pliantView.stream.ask('unpin', {body: null})")
+    page.wait_for_function("pliantView.world.lanes[0].marks.pins.dots.count === 0")
 
 
 def test_a_click_selects_and_the_page_hears_of_it(page):
@@ -337,7 +359,7 @@ def test_keys_are_left_alone_while_typing(page, server):
     page.locator("#field").focus()
     page.keyboard.type("rw")
     page.evaluate("document.getElementById('field').remove()")
-    assert not page.evaluate("pliantView.shown.wireframe")
+    assert not page.evaluate("pliantView.displays.shown.wireframe")
     assert not [command for command in server.get("/log") if command["do"] == "reset"]
 
 
@@ -403,6 +425,40 @@ def test_tools_that_nothing_can_do_are_absent(page, server):
     page.wait_for_function("pliantView.toolbar.tools.get('cut').hidden")
     page.keyboard.press("x")
     assert page.evaluate("pliantView.tool") == "drag"
+
+
+TWO_FINGERS = """([x, y, apart]) => {
+  const finger = (kind, id, at) => pliantView.canvas.dispatchEvent(new PointerEvent(kind, {
+    pointerId: id, pointerType: "touch", isPrimary: id === 11, bubbles: true, cancelable: true,
+    clientX: at, clientY: y, pageX: at, pageY: y, button: kind === "pointermove" ? -1 : 0, buttons: 1}));
+  const controls = pliantView.stage.controls, away = () => pliantView.stage.camera.position.distanceTo(controls.target);
+  const before = away();
+  const capture = ["setPointerCapture", "releasePointerCapture"]; // no browser captures fingers that are not there
+  for (const name of capture) pliantView.canvas[name] = () => {};
+  finger("pointerdown", 11, x);
+  const held = pliantView.dragging !== null;
+  finger("pointerdown", 12, x + 40);
+  const free = pliantView.dragging === null && pliantView.tools.gesture === null;
+  for (let step = 1; step <= 5; step++) finger("pointermove", 12, x + 40 + step * apart / 5);
+  controls.update();
+  finger("pointerup", 12, x + 40 + apart);
+  finger("pointerup", 11, x);
+  for (const name of capture) delete pliantView.canvas[name];
+  return {held, free, ratio: away() / before};
+}"""
+
+
+def test_two_fingers_let_a_body_go_and_pinch_the_camera(page, server):
+    paused(page)
+    front = front_vertex(page)
+    nearer = page.evaluate(TWO_FINGERS, [front["x"], front["y"], 80])
+    assert nearer["held"] and nearer["free"]
+    assert nearer["ratio"] < 0.9
+    assert page.evaluate(TWO_FINGERS, [front["x"], front["y"], -25])["ratio"] > 1.1
+    assert {"grab", "release"} <= {command["do"] for command in server.commands("release")}
+    page.evaluate("pliantView.look.unframed = true")
+    frames(page)
+    assert page.evaluate("pliantView.tools.gesture === null && pliantView.stage.controls.enabled")
 
 
 def test_it_fits_a_phone(browser, server):

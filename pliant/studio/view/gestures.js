@@ -84,7 +84,7 @@ export class ThrowGesture {
       this.arrow.quaternion.setFromUnitVectors(new THREE.Vector3(0, 1, 0), along.divideScalar(length));
       this.arrow.scale.set(thick, length, thick);
     }
-    this.view.hint(`${this.velocity.length().toFixed(1)} m/s`, pointer);
+    this.view.overlay.hint(`${this.velocity.length().toFixed(1)} m/s`, pointer);
     this.view.touch();
   }
 
@@ -98,7 +98,7 @@ export class ThrowGesture {
   cancel() {
     this.arrow.removeFromParent();
     this.arrow.geometry.dispose();
-    this.view.hint(null);
+    this.view.overlay.hint(null);
     this.view.touch();
   }
 }
@@ -142,12 +142,12 @@ export class CutGesture {
     this.view = view;
     this.first = pointer;
     this.last = pointer;
-    view.stroke(pointer, pointer);
+    view.overlay.stroke(pointer, pointer);
   }
 
   move(pointer) {
     this.last = pointer;
-    this.view.stroke(this.first, pointer);
+    this.view.overlay.stroke(this.first, pointer);
   }
 
   end() {
@@ -160,7 +160,7 @@ export class CutGesture {
   }
 
   cancel() {
-    this.view.stroke(null);
+    this.view.overlay.stroke(null);
   }
 }
 

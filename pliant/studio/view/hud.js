@@ -30,7 +30,7 @@ export class Hud {
   toggle(folded = !this.folded) {
     this.folded = folded;
     this.#show();
-    this.view.sendLayers();
+    this.view.displays.send();
   }
 
   #show() {
@@ -46,7 +46,7 @@ export class Hud {
   #openStages() {
     show(this.stages, this.stages.hidden);
     this.stagesButton.setAttribute("aria-expanded", String(!this.stages.hidden));
-    this.view.sendLayers();
+    this.view.displays.send();
   }
 
   #openEnergy() {

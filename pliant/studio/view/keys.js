@@ -19,7 +19,7 @@ function shortcuts(view) {
     ["+", "larger ball", () => view.setPokeRadius(view.pokeRadius * 1.15), true],
     ["-", "smaller ball", () => view.setPokeRadius(view.pokeRadius / 1.15), true],
     ["Display"],
-    ...DISPLAYS.map(([name, label, key]) => [key.toLowerCase(), label.toLowerCase(), () => view.world?.can[name] && view.toggle(name)]),
+    ...DISPLAYS.map(([name, label, key]) => [key.toLowerCase(), label.toLowerCase(), () => view.world?.can[name] && view.displays.toggle(name)]),
     ["i", "read-outs", () => view.hud.toggle()],
     ["f", "frame the scene", () => view.frameScene()],
     ["?", "this help", () => view.help.toggle()],

@@ -1,7 +1,8 @@
-// Marks in the scene: contact dots and arrows, dragged points and their targets, the poking ball.
+// Marks in the scene: contact dots and arrows, dragged points and their targets, pins, the poking ball.
 import { THREE } from "nicegui-scene";
 
 const MOST_CONTACTS = 4000;
+const MOST_PINS = 64; // a frame tells no more
 const up = new THREE.Vector3(0, 1, 0);
 
 /** The marks of one lane. */
@@ -14,7 +15,7 @@ export class LaneMarks {
     this.pulls = [];
     this.client = null; // whose pulls the view draws itself, without waiting for the server
     this.mine = new Tie(materials, this.group);
-    this.pinDots = [];
+    this.pins = new PinMarks(materials, this.group);
     this.ball = new THREE.Mesh(new THREE.SphereGeometry(1, 48, 24), materials.poke);
     this.ball.visible = false;
     this.ball.castShadow = true;
@@ -27,33 +28,18 @@ export class LaneMarks {
       this.ball.position.fromArray(header.poke.position);
       this.ball.scale.setScalar(header.poke.radius);
     }
+    this.pins.places = (header.pinned ?? []).filter((pin) => pin[0] === lane);
     const mine = (header.pulls ?? []).filter((pull) => pull.lane === lane && pull.client !== this.client);
     while (this.pulls.length < mine.length) this.pulls.push(new Tie(this.materials, this.group));
     this.pulls.forEach((tie, i) => tie.take(mine[i] ?? null, radius));
     this.#takeContacts(contacts, lane, radius);
   }
 
-  /** Draws the view's own drag and the points it pinned, where the newest frame has them. */
-  own(drag, pins, bodies, size) {
+  /** Draws the view's own drag where the newest frame has it, and marks in the size of the scene. */
+  own(drag, bodies, size) {
     const body = drag && bodies[drag.body];
     this.mine.take(body?.box ? { at: body.vertex(drag.vertex), target: drag.target.toArray() } : null, size / 2);
-    while (this.pinDots.length < pins.length) {
-      const dot = new THREE.Mesh(new THREE.SphereGeometry(1, 16, 12), this.materials.pin);
-      const rim = new THREE.Mesh(dot.geometry, this.materials.pinRim); // so that it is seen on a body of any colour
-      rim.scale.setScalar(1.5);
-      rim.renderOrder = 4;
-      dot.add(rim);
-      dot.renderOrder = 5;
-      this.pinDots.push(dot);
-      this.group.add(dot);
-    }
-    this.pinDots.forEach((dot, i) => {
-      const at = pins[i] && bodies.find((one) => one.name === pins[i].name);
-      dot.visible = Boolean(at?.box) && pins[i].vertex < at.about.vertices;
-      if (!dot.visible) return;
-      dot.position.fromArray(at.vertex(pins[i].vertex));
-      dot.scale.setScalar(0.012 * size);
-    });
+    this.pins.draw(0.012 * size);
   }
 
   #takeContacts(contacts, lane, radius) {
@@ -105,11 +91,45 @@ export class LaneMarks {
     this.ball.geometry.dispose();
     this.mine.dispose();
     this.pulls.forEach((tie) => tie.dispose());
-    this.pinDots.forEach((dot) => dot.geometry.dispose());
+    this.pins.dispose();
     for (const mesh of [this.arrows, this.dots]) {
       mesh?.geometry.dispose();
       mesh?.dispose();
     }
+  }
+}
+
+/** A dot with a rim at every pin that a frame tells of. */
+export class PinMarks {
+  constructor(materials, parent) {
+    this.places = []; // [lane, x, y, z] of each
+    const ball = new THREE.SphereGeometry(1, 16, 12);
+    this.rims = new THREE.InstancedMesh(ball, materials.pinRim, MOST_PINS); // so that dots are seen on any colour
+    this.dots = new THREE.InstancedMesh(ball, materials.pin, MOST_PINS);
+    [this.rims, this.dots].forEach((mesh, k) => {
+      mesh.renderOrder = 4 + k;
+      mesh.frustumCulled = false;
+      mesh.count = 0;
+      parent.add(mesh);
+    });
+  }
+
+  draw(radius) {
+    const matrix = new THREE.Matrix4();
+    for (const [mesh, size] of [[this.rims, 1.5 * radius], [this.dots, radius]]) {
+      mesh.count = Math.min(this.places.length, MOST_PINS);
+      for (let k = 0; k < mesh.count; k++) {
+        const [, x, y, z] = this.places[k];
+        mesh.setMatrixAt(k, matrix.makeScale(size, size, size).setPosition(x, y, z));
+      }
+      mesh.instanceMatrix.needsUpdate = true;
+    }
+  }
+
+  dispose() {
+    this.dots.geometry.dispose();
+    this.dots.dispose();
+    this.rims.dispose();
   }
 }
 

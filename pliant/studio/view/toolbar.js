@@ -19,7 +19,7 @@ export class Toolbar {
     this.displays = new Map();
     const group = (label, nodes) => make("div", { class: "pv-group", role: "group", "aria-label": label }, ...nodes);
     for (const [name, label, key] of TOOLS) this.tools.set(name, button(name, label, key, () => view.chooseTool(name)));
-    for (const [name, label, key] of DISPLAYS) this.displays.set(name, button(name, label, key, () => view.toggle(name)));
+    for (const [name, label, key] of DISPLAYS) this.displays.set(name, button(name, label, key, () => view.displays.toggle(name)));
     this.bar = make(
       "div",
       { class: "pv-toolbar pv-panel", role: "toolbar", "aria-label": "Tools and display" },
@@ -45,11 +45,11 @@ export class Toolbar {
     };
     this.strength = slider("Strength", -1, 1, 0.01, 0, (value) => view.setStrength(10 ** value));
     this.radius = slider("Radius", -2.3, 0, 0.01, -1, (value) => view.setPokeRadius(10 ** value * view.sceneSize()));
-    this.slice = slider("Plane", 0, 1, 0.005, 0.5, (value) => view.setSlice({ place: value }));
-    this.axis = make("select", { "aria-label": "Axis of the plane", change: () => view.setSlice({ axis: Number(this.axis.value) }) });
+    this.slice = slider("Plane", 0, 1, 0.005, 0.5, (value) => view.displays.setSlice({ place: value }));
+    this.axis = make("select", { "aria-label": "Axis of the plane", change: () => view.displays.setSlice({ axis: Number(this.axis.value) }) });
     ["x", "y", "z"].forEach((name, i) => this.axis.append(make("option", { value: i }, name)));
     this.slice.node.prepend(this.axis);
-    this.heats = make("select", { "aria-label": "Quantity of the heat map", change: () => view.setHeat(this.heats.value) });
+    this.heats = make("select", { "aria-label": "Quantity of the heat map", change: () => view.displays.setHeat(this.heats.value) });
     this.heat = make("label", { class: "pv-option" }, make("span", {}, "Show"), this.heats);
     this.text = make("span", { class: "pv-option pv-quiet" });
     this.options = make("div", { class: "pv-options" }, this.strength.node, this.radius.node, this.text, this.slice.node, this.heat);
@@ -67,7 +67,7 @@ export class Toolbar {
     }
     for (const [name, node] of this.displays) {
       show(node, Boolean(can[name]));
-      press(node, view.shown[name]);
+      press(node, view.displays.shown[name]);
     }
     show(this.rule, [...this.displays.values()].some((node) => !node.hidden));
     show(this.strength.node, view.tool === "drag" && offered.includes("drag"));
@@ -79,8 +79,8 @@ export class Toolbar {
     };
     show(this.text, view.tool in words);
     write(this.text, words[view.tool] ?? "");
-    show(this.slice.node, view.shown.slice && can.slice);
-    show(this.heat, view.shown.heat && can.heat);
+    show(this.slice.node, view.displays.shown.slice && can.slice);
+    show(this.heat, view.displays.shown.heat && can.heat);
     this.#write();
   }
 
@@ -90,16 +90,16 @@ export class Toolbar {
     this.strength.input.value = Math.log10(view.strength);
     this.radius.input.value = Math.log10(view.pokeRadius / view.sceneSize());
     write(this.radius.reading, length(view.pokeRadius));
-    this.slice.input.value = view.slice.place;
-    write(this.slice.reading, `${Math.round(100 * view.slice.place)} %`);
-    this.axis.value = String(view.slice.axis);
+    this.slice.input.value = view.displays.slice.place;
+    write(this.slice.reading, `${Math.round(100 * view.displays.slice.place)} %`);
+    this.axis.value = String(view.displays.slice.axis);
     const heats = view.world?.header.heats ?? [];
     const names = heats.map((heat) => heat.name).join("\n");
     if (this.heats.dataset.names !== names) {
       this.heats.dataset.names = names;
       this.heats.replaceChildren(...heats.map((heat) => make("option", { value: heat.name, title: heat.meaning }, heat.name)));
     }
-    if (view.heat) this.heats.value = view.heat;
+    if (view.displays.heat) this.heats.value = view.displays.heat;
   }
 }
 
