@@ -170,9 +170,24 @@ def studio_phone(visitor: Visitor) -> None:
     visitor.page.mouse.up()
 
 
+def studio_soft(visitor: Visitor) -> None:
+    begin(visitor, "welcome")
+    visitor.ask("set", target={"material": "bunny"}, key="young", value=1.2e4)
+    settle(visitor, 1.5)
+    keep(visitor, "studio_soft")
+
+
+def studio_reconnect(visitor: Visitor) -> None:
+    begin(visitor, "welcome")
+    visitor.server.kill()
+    visitor.page.locator(".pv-badge").wait_for()
+    keep(visitor, "studio_reconnect")
+
+
 PICTURES: list[Callable[[Visitor], None]] = [
     *(studio, studio_drag, studio_heat, studio_slice, studio_clusters),
     *(studio_compare, studio_add, studio_record, studio_phone),
+    *(studio_soft, studio_reconnect),  # the last one ends the server
 ]
 
 
@@ -204,6 +219,7 @@ def main(names: list[str]) -> int:
                 phone = picture is studio_phone
                 options = {"viewport": PHONE, "device_scale_factor": 2, "has_touch": True, "is_mobile": True}
                 visitor = Visitor(browser, server.link, **(options if phone else {"viewport": SCREEN}))
+                visitor.server = server
                 picture(visitor)
                 visitor.close()
         finally:
