@@ -19,8 +19,7 @@ from pliant.export.sequence import LIBRARY, SequenceWriter
 from pliant.export.usd_animation import write_usd_animation
 from pliant.mesh.look import Look, Paint
 from pliant.mesh.surface import SurfaceMesh
-from pliant.run.recording import PLANE_COLOR
-from pliant.run.seen import OTHER_COLOR, SeenVertices, recorded_colors, recorded_look
+from pliant.run.seen import OTHER_COLOR, PLANE_COLOR, SeenVertices, recorded_colors, recorded_look
 
 ANIMATIONS = {
     "glb": (".glb",),
@@ -58,7 +57,7 @@ def export_recording(
     kind = export_kind(target, kind)
     every = export_every(reader, kind, every)
     if kind not in ANIMATIONS:
-        return _write_frames(reader, target, kind.removesuffix("-sequence"), every, progress)
+        return write_frames(reader, target, kind.removesuffix("-sequence"), every, progress)
     clip = recorded_clip(reader, every)
     if kind == "glb":
         return [write_gltf_animation(clip, target, report=progress)]
@@ -200,7 +199,7 @@ def _solids(reader: FramesReader) -> list[SurfaceMesh]:
     return solids
 
 
-def _write_frames(reader: FramesReader, folder: Path, kind: str, every: int, report: Report | None) -> list[Path]:
+def write_frames(reader: FramesReader, folder: Path, kind: str, every: int, report: Report | None) -> list[Path]:
     """A file for every chosen frame, then that of the paints; vertices of no triangle are left out."""
     used, corners = np.unique(reader.arrays["triangles"], return_inverse=True)
     seen = SeenVertices(reader)

@@ -14,11 +14,10 @@ from pliant.collide.shapes.plane import Plane
 from pliant.collide.solids import recorded_solids, solids_of
 from pliant.errors import InputError
 from pliant.export.frames import FramesReader, FramesWriter
-from pliant.export.sequence import SequenceWriter
-from pliant.mesh.surface import SurfaceMesh
 from pliant.render.camera import Camera
+from pliant.run.export import write_frames
 from pliant.run.progress import Progress
-from pliant.run.seen import SeenVertices, recorded_colors, recorded_look, seen_arrays, seen_look
+from pliant.run.seen import PLANE_COLOR, SeenVertices, recorded_colors, recorded_look, seen_arrays, seen_look
 from pliant.scene_file import FilmSettings, LoadedScene
 from pliant.scene_file.form import shown
 from pliant.simulation import Simulation
@@ -26,7 +25,6 @@ from pliant.simulation import Simulation
 SHEET_PICTURES = 12
 SHEET_WIDTH = 400
 MOST_PICTURES = 10_000_000
-PLANE_COLOR = (0.78, 0.79, 0.80)
 MOST_VERTICES = 1 << 31
 VIEW = (0.35, 0.38, 1.0)
 
@@ -320,16 +318,7 @@ def _ground(planes: list[dict[str, Any]], low: np.ndarray, high: np.ndarray) -> 
 
 def write_sequence(reader: FramesReader, folder: str | Path, kind: str, quiet: bool = False) -> int:
     """Write every frame of a recording as a file of its own; returns their number."""
-    # files hold the surface only: interior vertices belong to no triangle
-    used, corners = np.unique(reader.arrays["triangles"], return_inverse=True)
-    seen = SeenVertices(reader)
-    look = recorded_look(reader).of_vertices(used)
-    surface = SurfaceMesh(seen.of(reader[0][2])[used], corners.reshape(-1, 3), look=look)
-    writer = SequenceWriter(folder, kind, surface)
     progress = Progress(f"{kind} file", len(reader), quiet=quiet)
-    progress.update(0)
-    for k, (frame, _, x) in enumerate(reader):
-        writer.add(frame, seen.of(x)[used])
-        progress.update(k + 1)
+    write_frames(reader, Path(folder), kind, 1, lambda share: progress.update(round(share * len(reader))))
     progress.finish(len(reader))
     return len(reader)

@@ -21,6 +21,8 @@ from pliant.simulation import Simulation
 
 # Of what belongs to no body.
 OTHER_COLOR = (0.6, 0.6, 0.6)
+# Of planes and other colliders.
+PLANE_COLOR = (0.78, 0.79, 0.80)
 
 
 def seen_arrays(sim: Simulation) -> dict[str, np.ndarray]:
