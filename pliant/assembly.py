@@ -14,6 +14,7 @@ from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.look import Look
 from pliant.mesh.order import bisect_order
 from pliant.mesh.points import PointCloud
+from pliant.mesh.rods import RodMesh
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.model.model import Body, Elements, Model, RestShape
@@ -30,7 +31,7 @@ from pliant.solvers.shape_matching.fracture_links import ClusterLinks
 # Particles in a spatial block: what a CUDA block owns, and the grain of the order in memory.
 BLOCK = 64
 
-Mesh = TetMesh | SurfaceMesh | VoxelLattice | PointCloud
+Mesh = TetMesh | SurfaceMesh | VoxelLattice | PointCloud | RodMesh
 
 
 @dataclasses.dataclass
@@ -141,6 +142,7 @@ def assemble(entries: list[BodyEntry]) -> Model:
                 ball_radius=_ball_radius(entry),
                 rest_shape=part.rest_shape,
                 turn=entry.turn,
+                own=part.elements.own,
                 options={
                     "typical_stiffness": float(np.median(stiffness)) if len(stiffness) else 0.0,
                     "volume": entry.volume,
@@ -227,11 +229,17 @@ def _corners(mesh: Mesh) -> np.ndarray:
         return mesh.tets
     if isinstance(mesh, PointCloud):
         return np.zeros((0, 1), np.int32)
+    if isinstance(mesh, RodMesh):
+        return mesh.segments
     return mesh.cubes if isinstance(mesh, VoxelLattice) else mesh.triangles
 
 
 def _spatial_order(mesh: Mesh) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices by spatial block and, within a block, by the number of elements around them."""
+    """Vertices by spatial block and, within a block, by the number of elements around them; rods from root to tip."""
+    if isinstance(mesh, RodMesh):
+        # along the rods, so that each parent comes before its children
+        count = len(mesh.vertices)
+        return mesh.depth_first, np.append(np.arange(0, count, BLOCK), count)
     order, starts = bisect_order(mesh.vertices, BLOCK)
     valence = np.bincount(_corners(mesh).reshape(-1), minlength=len(order))
     block = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
@@ -240,9 +248,17 @@ def _spatial_order(mesh: Mesh) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _reordered(mesh: Mesh, order: np.ndarray, rank: np.ndarray) -> Mesh:
-    """The mesh with its vertices in the new order, and its elements sorted by their first vertex."""
+    """The mesh with its vertices in the new order, and its elements sorted by their first vertex.
+
+    Segments of rods are sorted by their second vertex, which is the child: segment k leads to the k-th vertex that is
+    no root.
+    """
     if isinstance(mesh, PointCloud):
         return dataclasses.replace(mesh, vertices=mesh.vertices[order])
+    if isinstance(mesh, RodMesh):
+        ends = np.sort(rank[mesh.segments], axis=1)
+        rows = np.argsort(ends[:, 1], kind="stable")
+        return RodMesh(mesh.vertices[order], ends[rows], mesh.radius[rows], mesh.name)
     corners = rank[_corners(mesh)]
     rows = np.argsort(corners.min(axis=1), kind="stable")
     vertices, corners = mesh.vertices[order], corners[rows]

@@ -28,6 +28,23 @@ class Material(Described):
         0.0, "share of the approach speed a surface point keeps when it bounces", low=0.0, high=1.0
     )
     thickness: float = setting(0.001, "thickness, where the body is a sheet", unit="m", above=0.0, high=100.0)
+    young_weft: float | None = setting(
+        None, "Young's modulus across the warp of a cloth; that along it if not given", unit="Pa", above=0.0, high=1e13
+    )
+    shear: float | None = setting(
+        None,
+        "modulus against a shear of warp and weft in the plane of a cloth; from Young and Poisson if not given",
+        unit="Pa",
+        above=0.0,
+        high=1e13,
+    )
+    bending: float | None = setting(
+        None,
+        "bending rigidity of a sheet: moment per width and curvature; that of a plate of its thickness if not given",
+        unit="N m",
+        low=0.0,
+        high=1e9,
+    )
     yield_strain: float | None = setting(
         None, "strain beyond which a change of shape begins to stay; it never does if not given", low=0.0, high=10.0
     )
@@ -55,6 +72,13 @@ class Material(Described):
     def bulk_modulus(self) -> float:
         """Resistance to a change of volume [Pa]."""
         return self.young / (3.0 * (1.0 - 2.0 * self.poisson))
+
+    @property
+    def plate_rigidity(self) -> float:
+        """Bending rigidity of a sheet [N m]: the one given, or that of a plate, E t^3 / 12 (1 - nu^2)."""
+        if self.bending is not None:
+            return self.bending
+        return self.young * self.thickness**3 / (12.0 * (1.0 - self.poisson**2))
 
 
 PRESETS: dict[str, Material] = {

@@ -92,13 +92,14 @@ def lead_pins(
 
 
 class Pins:
-    """All pinned particles of a simulation; changing the set is a matter between frames."""
+    """All pinned particles of a simulation; changing the set, which `version` counts, is a matter between frames."""
 
     def __init__(self, mass: np.ndarray, device: str):
         self.device = device
         self.mass = mass
         self.home: dict[int, np.ndarray] = {}
         self.paths: dict[int, PinPath | None] = {}
+        self.version = 0
         self._upload()
 
     @property
@@ -126,6 +127,7 @@ class Pins:
     def _upload(self) -> None:
         order = sorted(self.home)
         self.order = order
+        self.version += 1
         self.particle = wp.array(np.array(order or [0], np.int32), dtype=int, device=self.device)
         self.target = wp.array(
             np.array([self.home[i] for i in order] or [np.zeros(3)], np.float32), dtype=wp.vec3, device=self.device

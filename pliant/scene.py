@@ -25,11 +25,21 @@ from pliant.mesh.embed import Embedding
 from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.points import PointCloud
 from pliant.mesh.prepare_settings import PrepareSettings
+from pliant.mesh.rods import RodMesh
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.model.state import State
 from pliant.pins import PinPath
-from pliant.scene_checks import as_share, as_skin, check_skin, chosen_vertices, filled, new_name
+from pliant.scene_checks import (
+    as_share,
+    as_skin,
+    as_warp,
+    check_method,
+    check_skin,
+    chosen_vertices,
+    filled,
+    new_name,
+)
 from pliant.settings import Described, setting
 from pliant.simulation import Simulation
 from pliant.solvers import solver_class
@@ -101,7 +111,7 @@ class Scene:
 
     def add_body(
         self,
-        mesh: TetMesh | SurfaceMesh | VoxelLattice | PointCloud,
+        mesh: TetMesh | SurfaceMesh | VoxelLattice | PointCloud | RodMesh,
         material: Material | str = "soft_rubber",
         *,
         method: str = "mass_spring",
@@ -120,12 +130,14 @@ class Scene:
         springs: str = "one_ring",
         skin: tuple[SurfaceMesh, Embedding | None] | None = None,
         matching: Matching | Mapping[str, Any] | None = None,
+        warp: Sequence[float] | None = None,
     ) -> str:
         """Add a body from a mesh that is ready to be simulated, and return its name; `add` takes any mesh.
 
         Args:
-            mesh: a `TetMesh` or a `VoxelLattice` (a solid), a `SurfaceMesh` (a sheet), or a `PointCloud` (loose
-                points, for methods that need no mesh; seen as small balls where there is no skin).
+            mesh: a `TetMesh` or a `VoxelLattice` (a solid), a `SurfaceMesh` (a sheet), a `RodMesh` (ropes, hair,
+                trees), or a `PointCloud` (loose points, for methods that need no mesh; seen as small balls where
+                there is no skin).
             material: a `Material` or the name of a preset.
             method: how it is simulated.
             name: must be new; numbered if not given.
@@ -144,20 +156,22 @@ class Scene:
             skin: a surface that is seen instead of the mesh's own, and its embedding in the mesh; None in its place
                 lets the surface follow the body's clusters, where the method makes some.
             matching: how a shape-matched body is matched: a `Matching`, or a table of its settings.
+            warp: direction of the warp of a sheet, as its mesh lies; where the material has a weft or a shear modulus
+                of its own. The u direction of its texture coordinates, or x, if not given.
         """
         name = new_name(name, "body", [b.name for b in self.bodies])
         where = f"body '{name}'"
-        if not isinstance(mesh, (TetMesh, SurfaceMesh, VoxelLattice, PointCloud)):
+        if not isinstance(mesh, (TetMesh, SurfaceMesh, VoxelLattice, PointCloud, RodMesh)):
             raise InputError(
                 f"{type(mesh).__name__} is not a mesh",
                 where,
-                "Give a TetMesh, a SurfaceMesh, a VoxelLattice or a PointCloud",
+                "Give a TetMesh, a SurfaceMesh, a VoxelLattice, a RodMesh or a PointCloud",
             )
         if springs not in ("one_ring", "two_ring"):
             raise InputError(f"{springs!r} is not known", f"{where}.springs", "Use 'one_ring' or 'two_ring'")
         if springs == "two_ring" and not isinstance(mesh, SurfaceMesh):
             raise InputError("a solid has no springs across edges", f"{where}.springs", "Leave it out, or give a sheet")
-        solver_class(method, f"{where}.method")
+        check_method(method, mesh, where)
         if mass_distribution not in ("lumped", "average_volume"):
             raise InputError(
                 f"{mass_distribution!r} is not known", f"{where}.mass_distribution", "Use 'lumped' or 'average_volume'"
@@ -171,8 +185,10 @@ class Scene:
             notes.append(f"'matching' means nothing to the method '{method}'; use method='shape_matching'")
         if volume is not None:
             volume = as_inside(volume, f"{where}.volume")
-            if isinstance(mesh, PointCloud):
-                raise InputError("loose points enclose nothing", f"{where}.volume", "Leave it out, or give a surface")
+            if isinstance(mesh, (PointCloud, RodMesh)):
+                raise InputError(
+                    "points and rods enclose nothing", f"{where}.volume", "Leave it out, or give a surface"
+                )
             notes += check_inside(mesh, f"{where}.volume")
         source = mesh
         turn = np.array(as_vector(rotation, f"{where}.rotation"))
@@ -200,6 +216,7 @@ class Scene:
             springs,
             as_share(mass_shift, f"{where}.mass_shift"),
             as_matching(matching, f"{where}.matching"),
+            as_warp(warp, mesh, turn, f"{where}.warp"),
         )
         entry = BodyEntry(
             mesh,
@@ -222,7 +239,7 @@ class Scene:
 
     def add(
         self,
-        source: str | os.PathLike | TetMesh | SurfaceMesh | VoxelLattice | PointCloud,
+        source: str | os.PathLike | TetMesh | SurfaceMesh | VoxelLattice | PointCloud | RodMesh,
         material: Material | str = "soft_rubber",
         *,
         skin: bool | str | os.PathLike | SurfaceMesh = True,
@@ -237,7 +254,7 @@ class Scene:
 
         Args:
             source: a mesh file, a body prepared by ``pliant prep`` (``.plb``), the name of a sample mesh ('bunny'),
-                or a mesh. A `PointCloud` is taken as it is.
+                or a mesh. A `PointCloud` or a `RodMesh` is taken as it is.
             material: a `Material` or the name of a preset.
             skin: show the surface itself (True), the solid's own outside (False), or another surface, which follows
                 the clusters of a body of loose points.
@@ -261,12 +278,12 @@ class Scene:
                 every = sorted(known | set(taken) - {"mesh"})
                 raise InputError(f"no option {key!r}", where, f"The options are: {', '.join(every)}")
         cover = None if isinstance(skin, bool) else skin
-        if isinstance(source, PointCloud):
+        if isinstance(source, (PointCloud, RodMesh)):
             if settings:
                 raise InputError(
-                    f"loose points are not prepared: {', '.join(settings)} means nothing to them",
+                    f"points and rods are not prepared: {', '.join(settings)} means nothing to them",
                     where,
-                    "Leave it out; PointCloud.scaled changes their size",
+                    "Leave it out; their method `scaled` changes their size",
                 )
             carried = None if cover is None else (as_cover(load_mesh(cover)), None)
             return self.add_body(source, material, skin=carried, **options)

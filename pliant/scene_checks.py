@@ -11,6 +11,9 @@ from pliant.errors import InputError
 from pliant.materials import Material
 from pliant.mesh.embed import Embedding
 from pliant.mesh.surface import SurfaceMesh
+from pliant.motion import turned_by
+from pliant.solvers import solver_class, solver_classes
+from pliant.vectors import as_vector
 
 
 def new_name(name: str | None, kind: str, taken: list[str], what: str = "") -> str:
@@ -53,6 +56,32 @@ def check_skin(seen: SurfaceMesh, embedding: Embedding | None, count: int, where
             where,
             "Embed the vertices of this skin in this mesh",
         )
+
+
+def check_method(method: str, mesh: Any, where: str) -> None:
+    """Refuse a method that does not exist, or that cannot simulate such a mesh."""
+    if isinstance(mesh, solver_class(method, f"{where}.method").takes):
+        return
+    able = [name for name, cls in solver_classes().items() if isinstance(mesh, cls.takes)]
+    raise InputError(
+        f"the method '{method}' cannot simulate a {type(mesh).__name__}",
+        f"{where}.method",
+        f"Use {' or '.join(map(repr, able))}" if able else "Give another mesh",
+    )
+
+
+def as_warp(warp: Any, mesh: Any, turn: np.ndarray, where: str) -> tuple[float, float, float] | None:
+    """The direction of a sheet's warp in the world, from that in its mesh and the mesh's turn (degrees)."""
+    if warp is None:
+        return None
+    if not isinstance(mesh, SurfaceMesh):
+        raise InputError("only a sheet has a warp", where, "Leave it out, or give a SurfaceMesh")
+    direction = np.array(as_vector(warp, where))
+    length = float(np.linalg.norm(direction))
+    if length == 0.0:
+        raise InputError(f"{list(direction)} is no direction", where, "Give a vector of a length above 0")
+    x, y, z = turned_by(np.radians(turn)) @ direction / length
+    return float(x), float(y), float(z)
 
 
 def filled(material: Material, fill: float, where: str) -> Material:

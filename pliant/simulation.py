@@ -88,6 +88,7 @@ class Simulation(Touching):
         self._good = {name: wp.clone(array) for name, array in self.arrays().items()}
         self._good_frame = 0
         self._unchecked = False
+        self._pins_told = -1
 
     # ---- advancing ----------------------------------------------------------------------------------------------
 
@@ -128,6 +129,7 @@ class Simulation(Touching):
             keep = not self._unchecked
             if keep:
                 self._good_frame = self.frame_number
+            self._tell_of_pins()
             self.pins.aim(self.time + self.frame_dt)
             program = self._program(keep)
             if isinstance(program, Recording):
@@ -141,6 +143,13 @@ class Simulation(Touching):
                 self._break_bodies()
             else:
                 self._unchecked = True
+
+    def _tell_of_pins(self) -> None:
+        """Tell the methods which particles are pinned, where that has changed."""
+        if self._pins_told != self.pins.version:
+            for solver in self.solvers:
+                solver.pins_changed(self.state, np.array(self.pins.order, np.int64))
+            self._pins_told = self.pins.version
 
     def _stop_if_bad(self) -> None:
         report = self.guard.read()

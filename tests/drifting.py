@@ -34,6 +34,7 @@ class Drifting:
     name = "drifting"
     Settings = Settings
     shares_rest = False
+    takes = (object,)
 
     def __init__(self, model, state, world, settings, device):
         self.settings, self.device = settings, device
@@ -92,6 +93,9 @@ class Drifting:
 
     def is_held(self, dt):
         return False
+
+    def pins_changed(self, state, pinned):
+        """Nothing hangs on pins."""
 
     def reset_shape(self, body):
         return False

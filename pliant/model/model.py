@@ -21,7 +21,7 @@ from pliant.model.triangles import Triangles
 
 @dataclasses.dataclass
 class Elements:
-    """What one body contributes, in its own particle numbers."""
+    """What one body contributes, in its own particle numbers; `own` is what its method alone knows of it."""
 
     springs: Springs
     triangles: Triangles
@@ -29,6 +29,7 @@ class Elements:
     mass: np.ndarray
     notes: list[str] = dataclasses.field(default_factory=list)
     clusters: Clusters | None = None
+    own: Any = None
 
 
 @dataclasses.dataclass(eq=False)
@@ -62,6 +63,7 @@ class Body:
             A skin that has no embedding follows them.
         rest_shape: what it has in common with other bodies made of the same mesh, for methods that share it.
         turn: rotation of its rest shape at build (3, 3).
+        own: what its method alone knows of it, in the body's own particle numbers.
         ball_radius: of the balls that its particles are drawn as where it has neither skin nor triangles [m].
     """
 
@@ -85,6 +87,7 @@ class Body:
     ball_radius: float | None = None
     rest_shape: RestShape | None = None
     turn: np.ndarray = dataclasses.field(default_factory=lambda: np.eye(3))
+    own: Any = None
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @property

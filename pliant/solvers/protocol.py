@@ -12,6 +12,7 @@ from pliant.collide.contacts import Contacts
 from pliant.materials import Material, RawConstants
 from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.points import PointCloud
+from pliant.mesh.rods import RodMesh
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.model.model import Elements, Model
@@ -37,9 +38,12 @@ class World:
 
 @dataclasses.dataclass
 class BodySpec:
-    """What a scene says of one body before it has particles in a model."""
+    """What a scene says of one body before it has particles in a model.
 
-    mesh: TetMesh | SurfaceMesh | VoxelLattice | PointCloud
+    `warp` is the direction of a cloth's warp at rest, in the world; None where the user gave none.
+    """
+
+    mesh: TetMesh | SurfaceMesh | VoxelLattice | PointCloud | RodMesh
     material: Material
     raw: RawConstants | None
     mass_distribution: str
@@ -47,6 +51,7 @@ class BodySpec:
     springs: str = "one_ring"
     mass_shift: float = 0.0
     matching: Any = None
+    warp: tuple[float, float, float] | None = None
 
 
 class Solver(Protocol):
@@ -57,11 +62,13 @@ class Solver(Protocol):
         Settings: a frozen dataclass of `setting` fields.
         shares_rest: whether bodies made of one mesh share their rest data (`Body.rest_shape`); their elements are then
             those of the mesh before it was turned and moved.
+        takes: the kinds of mesh it can simulate.
     """
 
     name: ClassVar[str]
     Settings: ClassVar[type]
     shares_rest: ClassVar[bool]
+    takes: ClassVar[tuple[type, ...]]
     settings: Any
 
     def __init__(self, model: Model, state: State, world: World, settings: Any, device: str) -> None: ...
@@ -94,6 +101,10 @@ class Solver(Protocol):
 
     def reset(self, state: State, particles: tuple[int, int]) -> None:
         """Forget what was remembered of earlier steps of a run of particles; their state was set from outside."""
+        ...
+
+    def pins_changed(self, state: State, pinned: np.ndarray) -> None:
+        """Particles (k,) are the pinned ones from now on; their inverse mass is zero already."""
         ...
 
     def scratch(self) -> dict[str, wp.array]:

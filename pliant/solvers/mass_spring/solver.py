@@ -10,6 +10,10 @@ import warp as wp
 
 from pliant.collide.contacts import Contacts
 from pliant.launch import copy, launch
+from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.rods import RodMesh
+from pliant.mesh.surface import SurfaceMesh
+from pliant.mesh.tets import TetMesh
 from pliant.model.model import Body, Elements, Model
 from pliant.model.patches import incidence
 from pliant.model.state import State
@@ -36,6 +40,7 @@ class MassSpring:
     name: ClassVar[str] = "mass_spring"
     Settings: ClassVar[type] = MassSpringSettings
     shares_rest: ClassVar[bool] = False
+    takes: ClassVar[tuple[type, ...]] = (TetMesh, SurfaceMesh, VoxelLattice, RodMesh)
 
     def __init__(self, model: Model, state: State, world: World, settings: MassSpringSettings, device: str) -> None:
         self.settings = settings
@@ -84,6 +89,9 @@ class MassSpring:
 
     def is_held(self, dt: float) -> bool:
         return False
+
+    def pins_changed(self, state: State, pinned: np.ndarray) -> None:
+        """Nothing hangs on which particles are pinned, besides their inverse mass."""
 
     def reset_shape(self, body: str) -> bool:
         return False

@@ -10,6 +10,7 @@ from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.lattice_runs import axis_regions
 from pliant.mesh.near import near_pairs
 from pliant.mesh.points import PointCloud
+from pliant.mesh.rods import RodMesh
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.model.model import Elements
@@ -37,6 +38,7 @@ def shape_matching_elements(spec: BodySpec) -> Elements:
     x, count = mesh.vertices, len(mesh.vertices)
     notes: list[str] = []
     tets = Tets.build(x, NO_TETS)
+    assert not isinstance(mesh, RodMesh)  # a scene refuses them, see `takes`
     if isinstance(mesh, TetMesh):
         tets = Tets.build(x, mesh.tets)
         mass = lumped_mass(mesh.tets, material.density * tets.rest_volume, count)

@@ -10,6 +10,10 @@ import warp as wp
 
 from pliant.collide.contacts import Contacts
 from pliant.launch import launch
+from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.points import PointCloud
+from pliant.mesh.surface import SurfaceMesh
+from pliant.mesh.tets import TetMesh
 from pliant.model.model import Elements, Model
 from pliant.model.state import State
 from pliant.solvers.common.contact_response import resolve_penalty, resolve_projection
@@ -38,6 +42,7 @@ class ShapeMatching:
     name: ClassVar[str] = "shape_matching"
     Settings: ClassVar[type] = ShapeMatchingSettings
     shares_rest: ClassVar[bool] = True
+    takes: ClassVar[tuple[type, ...]] = (TetMesh, SurfaceMesh, VoxelLattice, PointCloud)
 
     def __init__(self, model: Model, state: State, world: World, settings: ShapeMatchingSettings, device: str) -> None:
         self.settings = settings
@@ -148,6 +153,9 @@ class ShapeMatching:
 
     def reset(self, state: State, particles: tuple[int, int]) -> None:
         """Nothing is remembered of the motion; rotations and centres are only where a search starts."""
+
+    def pins_changed(self, state: State, pinned: np.ndarray) -> None:
+        """Nothing hangs on which particles are pinned, besides their inverse mass."""
 
     def reset_shape(self, body: str) -> bool:
         group, place = self._group_of([b.name for b in self.model.bodies].index(body))
