@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pliant.forces.global_volume import GlobalVolume
     from pliant.forces.pressure import Pressure
     from pliant.forces.support import SupportSprings
+    from pliant.forces.wind_settings import Gusts, Wind
     from pliant.materials import PRESETS, Material, RawConstants
     from pliant.mesh import shapes
     from pliant.mesh.assets import asset
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     from pliant.mesh.prepared import read_body, write_body
     from pliant.mesh.repair.diagnose import diagnose
     from pliant.mesh.repair.repair import repair
+    from pliant.mesh.rods import RodMesh
     from pliant.mesh.surface import SurfaceMesh
     from pliant.mesh.tets import TetMesh
+    from pliant.mesh.wrinkles import Wrinkles
     from pliant.scene import Scene
     from pliant.simulation import Simulation
     from pliant.studio.show import show
@@ -35,6 +38,7 @@ _HOMES = {
     "PRESETS": "pliant.materials",
     "BlowUpError": "pliant.errors",
     "GlobalVolume": "pliant.forces.global_volume",
+    "Gusts": "pliant.forces.wind_settings",
     "InputError": "pliant.errors",
     "Material": "pliant.materials",
     "PliantError": "pliant.errors",
@@ -42,12 +46,15 @@ _HOMES = {
     "PrepareSettings": "pliant.mesh.prepare_settings",
     "Pressure": "pliant.forces.pressure",
     "RawConstants": "pliant.materials",
+    "RodMesh": "pliant.mesh.rods",
     "Scene": "pliant.scene",
     "Simulation": "pliant.simulation",
     "SupportSprings": "pliant.forces.support",
     "SurfaceMesh": "pliant.mesh.surface",
     "TetMesh": "pliant.mesh.tets",
     "VoxelLattice": "pliant.mesh.lattice",
+    "Wind": "pliant.forces.wind_settings",
+    "Wrinkles": "pliant.mesh.wrinkles",
     "asset": "pliant.mesh.assets",
     "diagnose": "pliant.mesh.repair.diagnose",
     "load_checkpoint": "pliant.checkpoint",
@@ -69,6 +76,7 @@ __all__ = [
     "PRESETS",
     "BlowUpError",
     "GlobalVolume",
+    "Gusts",
     "InputError",
     "Material",
     "PliantError",
@@ -76,12 +84,15 @@ __all__ = [
     "PrepareSettings",
     "Pressure",
     "RawConstants",
+    "RodMesh",
     "Scene",
     "Simulation",
     "SupportSprings",
     "SurfaceMesh",
     "TetMesh",
     "VoxelLattice",
+    "Wind",
+    "Wrinkles",
     "__version__",
     "asset",
     "diagnose",

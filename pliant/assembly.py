@@ -17,13 +17,16 @@ from pliant.mesh.points import PointCloud
 from pliant.mesh.rods import RodMesh
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
+from pliant.mesh.tubes import Tubes
+from pliant.mesh.wrinkles import WrinkleMap
 from pliant.model.model import Body, Elements, Model, RestShape
 from pliant.model.particles import Particles
 from pliant.model.springs import Springs
 from pliant.model.tets import Tets
 from pliant.model.triangles import Triangles
-from pliant.pins import PinPath
+from pliant.motion import MotionPath
 from pliant.skin.pieces import Pieces, cut_body
+from pliant.skin.torn import corner_surface
 from pliant.solvers import solver_class
 from pliant.solvers.protocol import BodySpec
 from pliant.solvers.shape_matching.fracture_links import ClusterLinks
@@ -48,11 +51,13 @@ class BodyEntry:
     notes: list[str]
     source: Mesh
     turn: np.ndarray
-    pins: list[tuple[np.ndarray, PinPath | None]] = dataclasses.field(default_factory=list)
+    pins: list[tuple[np.ndarray, MotionPath | None]] = dataclasses.field(default_factory=list)
     volume: Inside | None = None
     skin: SurfaceMesh | None = None
     embedding: Embedding | None = None
     painted: bool = False
+    tears: bool = False
+    wrinkles: WrinkleMap | None = None
 
 
 @dataclasses.dataclass(eq=False)
@@ -99,15 +104,17 @@ def _part(entry: BodyEntry, made: dict[Any, _Part]) -> _Part:
 def assemble(entries: list[BodyEntry]) -> Model:
     """All bodies' particles and elements in one set of arrays, ordered for memory locality."""
     made: dict[Any, _Part] = {}
+    entries = [_with_corners(entry) for entry in entries]
     parts = [_part(entry, made) for entry in entries]
-    offsets = np.concatenate([[0], np.cumsum([len(part.rank) for part in parts])]).tolist()
+    offsets = np.concatenate([[0], np.cumsum([len(part.rank) + part.elements.spare for part in parts])]).tolist()
     groups = []
     for entry, part in zip(entries, parts, strict=True):
         x = entry.mesh.vertices[part.order]
         mass = part.elements.mass
         centre = np.average(x, axis=0, weights=mass)
         v = entry.velocity + np.cross(entry.angular_velocity, x - centre)
-        groups.append(Particles(x, v, mass, np.zeros(len(mass), np.int32)))
+        own = Particles(x, v, mass, np.zeros(len(mass), np.int32), _radius(entry)[part.order])
+        groups.append(own.with_spares(part.elements.spare))
     counts = {
         kind: np.concatenate([[0], np.cumsum([getattr(part.elements, kind).count for part in parts])]).tolist()
         for kind in ("springs", "triangles", "tets")
@@ -116,6 +123,8 @@ def assemble(entries: list[BodyEntry]) -> Model:
     for b, (entry, part) in enumerate(zip(entries, parts, strict=True)):
         stiffness = part.elements.springs.stiffness
         pieces = _pieces(entry, part)
+        rods = _reordered(entry.mesh, part.order, part.rank) if isinstance(entry.mesh, RodMesh) else None
+        tubes, skin = _tubes(entry, rods)
         bodies.append(
             Body(
                 name=entry.name,
@@ -130,13 +139,20 @@ def assemble(entries: list[BodyEntry]) -> Model:
                 rank=part.rank,
                 blocks=part.starts + offsets[b],
                 surface=(part.surface + offsets[b]).astype(np.int32),
-                skin=entry.skin if pieces is None else pieces.surface,
+                skin=skin if pieces is None else pieces.surface,
                 embedding=(
                     None
                     if entry.embedding is None or pieces is not None
                     else entry.embedding.renumbered(part.rank + offsets[b])
                 ),
-                look=_look(entry) if pieces is None else pieces.surface.look,
+                segments=None if rods is None else rods.segments,
+                tubes=tubes,
+                wrinkles=(
+                    None
+                    if entry.wrinkles is None or pieces is not None
+                    else entry.wrinkles.renumbered(part.rank + offsets[b])
+                ),
+                look=_look(entry, skin) if pieces is None else pieces.surface.look,
                 painted=entry.painted,
                 clusters=part.elements.clusters,
                 ball_radius=_ball_radius(entry),
@@ -144,9 +160,12 @@ def assemble(entries: list[BodyEntry]) -> Model:
                 turn=entry.turn,
                 own=part.elements.own,
                 options={
+                    "radius": float(_radius(entry).max(initial=0.0)),
                     "typical_stiffness": float(np.median(stiffness)) if len(stiffness) else 0.0,
                     "volume": entry.volume,
+                    "rods": None if rods is None else (rods.segments, rods.radius),
                     "matching": entry.spec.matching,
+                    "tears": entry.tears,
                     "homes": None if pieces is None else pieces.homes,
                 },
             )
@@ -163,6 +182,18 @@ def assemble(entries: list[BodyEntry]) -> Model:
             for note in [*entry.notes, *part.elements.notes, *_yield_notes(entry), *_fracture_notes(entry, part)]
         ],
     )
+
+
+def _with_corners(entry: BodyEntry) -> BodyEntry:
+    """A sheet of springs that can tear, seen by triangles with corners of their own; other bodies as they are."""
+    material, mesh = entry.spec.material, entry.mesh
+    if entry.method != "mass_spring" or material.fracture_strain is None or entry.skin is not None:
+        return entry
+    if not isinstance(mesh, SurfaceMesh):
+        return entry
+    hosts = mesh.triangles.reshape(-1, 1)
+    embedding = Embedding(hosts, np.ones(hosts.shape), np.zeros(len(hosts)))
+    return dataclasses.replace(entry, skin=corner_surface(mesh), embedding=embedding, tears=True)
 
 
 def _pieces(entry: BodyEntry, part: _Part) -> Pieces | None:
@@ -202,6 +233,10 @@ def _fracture_notes(entry: BodyEntry, part: _Part) -> list[str]:
     limit, clusters = entry.spec.material.fracture_strain, part.elements.clusters
     if limit is None:
         return []
+    if entry.method == "mass_spring" and isinstance(entry.mesh, (SurfaceMesh, RodMesh)):
+        return [f"can tear: its springs break at a strain of {limit:g}"]
+    if entry.method == "xpbd" and isinstance(entry.mesh, RodMesh):
+        return [f"can break: a segment comes apart at a strain of {limit:g}"]
     if part.rest_shape is None:
         return [f"fracture_strain means nothing to the method '{entry.method}'; use method='shape_matching'"]
     if clusters is None or clusters.count < 2:
@@ -211,11 +246,27 @@ def _fracture_notes(entry: BodyEntry, part: _Part) -> list[str]:
     return [f"can break: {joints} come apart at a strain of {limit:g}"]
 
 
-def _look(entry: BodyEntry) -> Look | None:
+def _tubes(entry: BodyEntry, rods: RodMesh | None) -> tuple[Tubes | None, SurfaceMesh | None]:
+    """The tubes of rods, by places, and the skin that is seen of a body: theirs, or the one it was given."""
+    if entry.skin is not None or rods is None:
+        return None, entry.skin
+    tubes = Tubes.of(rods)
+    return tubes, tubes.surface(rods.vertices, entry.name)
+
+
+def _look(entry: BodyEntry, skin: SurfaceMesh | None) -> Look | None:
     """The look of what is seen of a body."""
-    if entry.skin is not None:
-        return entry.skin.look
+    if skin is not None:
+        return skin.look
     return entry.mesh.look if isinstance(entry.mesh, SurfaceMesh) else None
+
+
+def _radius(entry: BodyEntry) -> np.ndarray:
+    """How far colliders are kept off each vertex [m] (n,): half the thickness of a sheet, the radius of a rod."""
+    count = len(entry.mesh.vertices)
+    if isinstance(entry.mesh, RodMesh):
+        return entry.mesh.vertex_radius()
+    return np.full(count, 0.5 * entry.spec.material.thickness if isinstance(entry.mesh, SurfaceMesh) else 0.0)
 
 
 def _ball_radius(entry: BodyEntry) -> float | None:
@@ -247,7 +298,7 @@ def _spatial_order(mesh: Mesh) -> tuple[np.ndarray, np.ndarray]:
     return order[within], starts
 
 
-def _reordered(mesh: Mesh, order: np.ndarray, rank: np.ndarray) -> Mesh:
+def _reordered(mesh: Any, order: np.ndarray, rank: np.ndarray) -> Any:
     """The mesh with its vertices in the new order, and its elements sorted by their first vertex.
 
     Segments of rods are sorted by their second vertex, which is the child: segment k leads to the k-th vertex that is
@@ -258,7 +309,8 @@ def _reordered(mesh: Mesh, order: np.ndarray, rank: np.ndarray) -> Mesh:
     if isinstance(mesh, RodMesh):
         ends = np.sort(rank[mesh.segments], axis=1)
         rows = np.argsort(ends[:, 1], kind="stable")
-        return RodMesh(mesh.vertices[order], ends[rows], mesh.radius[rows], mesh.name)
+        radius, seen = mesh.radius[rows], mesh.seen_radius
+        return RodMesh(mesh.vertices[order], ends[rows], radius, mesh.name, seen_radius=seen)
     corners = rank[_corners(mesh)]
     rows = np.argsort(corners.min(axis=1), kind="stable")
     vertices, corners = mesh.vertices[order], corners[rows]
@@ -266,4 +318,5 @@ def _reordered(mesh: Mesh, order: np.ndarray, rank: np.ndarray) -> Mesh:
         return TetMesh(vertices, corners, mesh.name)
     if isinstance(mesh, VoxelLattice):
         return VoxelLattice(vertices, corners, mesh.cells[rows], mesh.name)
-    return SurfaceMesh(vertices, corners, mesh.name)
+    look = mesh.look and mesh.look.of_triangles(rows).of_vertices(order)
+    return SurfaceMesh(vertices, corners, mesh.name, look=look)

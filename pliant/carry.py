@@ -9,7 +9,7 @@ import numpy as np
 import warp as wp
 
 from pliant.model.model import Body
-from pliant.pins import PinPath
+from pliant.pins import ColliderLead, Lead
 from pliant.simulation import Simulation
 from pliant.solvers.protocol import Solver
 from pliant.solvers.shape_matching.solver import ShapeMatching
@@ -40,8 +40,10 @@ def carry_state(old: Simulation, new: Simulation) -> list[str]:
     scratch.write()
     if len(pairs) == len(old.model.bodies) == len(new.model.bodies):
         _carry_forces(old, new)
+    new.wind.carry(old.wind)
     for before, now in pairs:
         _carry_pins(old, new, before, now)
+    new.attachments.carry(old.attachments, {now.name for _, now in pairs}, new.state.x.numpy())
     new.follow_restored()
     new.forget_programs()
     return [now.name for _, now in pairs]
@@ -90,11 +92,17 @@ def _solver_of(sim: Simulation, body: Body) -> Solver:
 def _carry_scratch(old: Simulation, new: Simulation, before: Body, now: Body, rows: _Rows) -> None:
     """What the method remembers of a body, where that means the same as before."""
     if before.method != now.method:
+        if getattr(_solver_of(new, now), "rods", None) is not None:
+            # segments stand as their vertices do
+            _solver_of(new, now).reset(new.state, now.particles)
         return
     source, target = _solver_of(old, before), _solver_of(new, now)
     if isinstance(source, ShapeMatching) and isinstance(target, ShapeMatching):
         _carry_clusters(source, target, before, now, rows)
         return
+    rods, others = getattr(source, "rods", None), getattr(target, "rods", None)
+    if rods is not None and others is not None:
+        others.carry(rods, before.name, now.name)
     # remainders of rounding, and accelerations, which are others once a constant has changed
     same = before.material == now.material and before.raw == now.raw and source.settings == target.settings
     if not same or old.dt != new.dt or not np.array_equal(before.rank, now.rank):
@@ -169,7 +177,8 @@ def _carry_forces(old: Simulation, new: Simulation) -> None:
     """What the forces inside of bodies remember, where all bodies are the same."""
     for before, now in zip(old.forces, new.forces, strict=False):
         theirs, ours = before.arrays(), now.arrays()
-        if type(before) is type(now) and {k: a.shape for k, a in theirs.items()} == {
+        same = getattr(before, "settings", None) == getattr(now, "settings", None)
+        if same and type(before) is type(now) and {k: a.shape for k, a in theirs.items()} == {
             k: a.shape for k, a in ours.items()
         }:
             for key, array in ours.items():
@@ -183,16 +192,18 @@ def _carry_pins(old: Simulation, new: Simulation, before: Body, now: Body) -> No
     freed = sorted((asked & wanted) - held.keys())
     if freed:
         new.pins.remove(now.particle_of[freed], new.state)
-    by_path: dict[int, tuple[PinPath | None, list[int]]] = {}
+    by_path: dict[int, tuple[Lead | None, list[int]]] = {}
     for vertex in sorted(held.keys() - asked - wanted):
         path = held[vertex][1]
+        if isinstance(path, ColliderLead):
+            continue
         by_path.setdefault(id(path), (path, []))[1].append(vertex)
     for path, vertices in by_path.values():
         home = np.array([held[vertex][0] for vertex in vertices])
         new.pins.add(now.particle_of[vertices], home, path, new.state)
 
 
-def _pinned(sim: Simulation, body: Body) -> dict[int, tuple[np.ndarray, PinPath | None]]:
+def _pinned(sim: Simulation, body: Body) -> dict[int, tuple[np.ndarray, Lead | None]]:
     """The pinned vertices of a body, with their homes and paths."""
     vertex = np.empty(len(body.rank), np.int64)
     vertex[body.rank] = np.arange(len(body.rank))
@@ -204,4 +215,7 @@ def _scene_pins(sim: Simulation, name: str) -> set[int]:
     """The vertices of a body that its scene pins."""
     scene = getattr(sim, "scene", None)
     entries = [] if scene is None else [entry for entry in scene.bodies if entry.name == name]
-    return {int(v) for entry in entries for index, _ in entry.pins for v in index}
+    pinned = [index for entry in entries for index, _ in entry.pins]
+    if scene is not None:
+        pinned += [a.vertices for a in scene.attachments if a.is_collider and a.body == name]
+    return {int(v) for index in pinned for v in index}

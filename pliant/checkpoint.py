@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tokenize
 import zipfile
 import zlib
 from pathlib import Path
@@ -12,6 +13,9 @@ import numpy as np
 
 from pliant.errors import InputError
 from pliant.files import replace_file
+from pliant.forces.inside import surround
+from pliant.forces.wind_settings import as_wind
+from pliant.pins import wrong_pins
 from pliant.simulation import Simulation
 
 VERSION = 1
@@ -40,8 +44,15 @@ def scene_digest(sim: Simulation) -> str:
     )
     gravity, wind, air_density = sim.built_in
     digest.update(repr((gravity, sim.pipeline.colliders)).encode())
-    if any(wind):
+    if any(wind.velocity):
+        digest.update(repr((wind.velocity, air_density)).encode())
+    if not wind.is_plain:
         digest.update(repr((wind, air_density)).encode())
+
+    for tie in sim.attachments.host:
+        digest.update(repr((tie.entry.name, tie.entry.stiffness, tie.entry.strength)).encode())
+        for array in (tie.particles, tie.host_particles, tie.weights, tie.target):
+            digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
 
 
@@ -58,6 +69,7 @@ def save_checkpoint(sim: Simulation, path: str | Path) -> None:
         "frame_dt": sim.frame_dt,
         "substeps": sim.substeps,
         "device": sim.device,
+        "wind": sim.wind.settings.table(),
         "solvers": {s.name: repr(s.settings) for s in sim.solvers},
     }
     arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), np.uint8)
@@ -99,9 +111,11 @@ def load_checkpoint(sim: Simulation, path: str | Path) -> None:
         )
     # everything is looked at before anything is changed
     arrays = sim.arrays()
-    shapes = {name: array.numpy().shape for name, array in arrays.items()}
-    for name, shape in shapes.items():
-        if name not in saved or saved[name].shape != shape or saved[name].dtype.kind != "f":
+    kinds = {name: (array.numpy().shape, array.numpy().dtype.kind) for name, array in arrays.items()}
+    for name, kind in kinds.items():
+        if name not in saved and name in ("wind.phase", "forces.gas"):
+            continue  # files of before gusts, or gas that is let in
+        if name not in saved or (saved[name].shape, saved[name].dtype.kind) != kind:
             raise _damaged(f"the array '{name}' is missing or has the wrong shape or type", path)
     wrong = sim.pulls.fits(saved.get("pulls", np.zeros(0)), sim.state.count)
     if wrong:
@@ -110,36 +124,31 @@ def load_checkpoint(sim: Simulation, path: str | Path) -> None:
     world = saved.get("world", np.array([sim.built_in[0], (0.0, 0.0, 0.0)]))
     if world.shape != (2, 3) or world.dtype.kind != "f" or not np.isfinite(world).all():
         raise _damaged("gravity and wind make no sense", path)
+    try:
+        wind = as_wind({**meta.get("wind", {}), "velocity": world[1].tolist()})
+    except (InputError, TypeError) as error:
+        raise _damaged("the wind makes no sense", path) from error
     if not isinstance(meta["frame"], int) or meta["frame"] < 0:
         raise _damaged(f"the frame is {meta['frame']!r}", path)
     pins = {name.removeprefix("pins."): array for name, array in saved.items() if name.startswith("pins.")}
-    _check_pins(pins, sim.state.count, path)
+    wrong = wrong_pins(pins, sim.state.count, sim.pipeline.slots)
+    if wrong:
+        raise _damaged(wrong, path)
     for name, array in arrays.items():
-        array.assign(saved[name])
+        if name in saved:
+            array.assign(saved[name])
     sim.pins.load(pins)
     sim.pulls.load(saved["pulls"])
-    gravity, wind = (tuple(row) for row in world.tolist())
+    gravity = tuple(world[0].tolist())
     sim.world.gravity = gravity
+    surround(sim.forces, gravity, sim.wind.density)
     sim.wind.set(wind)
+    if "wind.phase" in saved:
+        sim.wind.arrays()["phase"].assign(saved["wind.phase"])
     sim.state.f_ext.zero_()
     sim.frame_number = int(meta["frame"])
     sim.follow_restored()
     sim.forget_programs()
-
-
-def _check_pins(pins: dict[str, np.ndarray], particles: int, path: Path) -> None:
-    """Refuse pins that are incomplete or hold particles that do not exist."""
-    count = len(pins.get("particle", ()))
-    paths = int(pins["path"].max(initial=-1)) + 1 if "path" in pins else 0
-    shapes = {"particle": (count,), "home": (count, 3), "path": (count,)}
-    for k in range(paths):
-        keys = len(pins.get(f"times{k}", ()))
-        shapes |= {f"times{k}": (keys,), f"offsets{k}": (keys, 3)}
-    for name, shape in shapes.items():
-        if name not in pins or pins[name].shape != shape:
-            raise _damaged(f"the array 'pins.{name}' is missing or has the wrong shape", path)
-    if count and not 0 <= pins["particle"].min() <= pins["particle"].max() < particles:
-        raise _damaged("a particle is pinned that does not exist", path)
 
 
 def _damaged(what: str, path: Path) -> InputError:
@@ -167,6 +176,8 @@ def read_checkpoint(path: Path) -> dict[str, np.ndarray]:
         EOFError,
         NotImplementedError,
         RuntimeError,
+        SyntaxError,
+        tokenize.TokenError,
         zipfile.BadZipFile,
         zlib.error,
     ) as error:

@@ -12,6 +12,9 @@ from pliant.collide.pipeline import Pipeline
 from pliant.model.state import State
 from pliant.solvers.protocol import Solver
 
+# Cosine between the normals of a surface before and after a step: a particle may slide around it.
+SAME_SURFACE = 0.9
+
 
 def trial_forces(
     state: State, solvers: Sequence[Solver], pipeline: Pipeline, contacts: Contacts, mass: np.ndarray, dt: float
@@ -71,10 +74,11 @@ def _add_held(
     normal: np.ndarray,
     impulse: np.ndarray,
 ) -> None:
-    """Add impulses that planes gave while a method predicted, each to the plane with that normal that is nearest.
+    """Add impulses that surfaces gave while a method predicted: each to the contact with that normal, or else to the
+    plane with it that is nearest.
 
     Args:
-        held: normal of the plane that holds each particle, zero for none, and its impulse [N s] (n, 3).
+        held: normal of the surface that holds each particle, zero for none, and its impulse [N s] (n, 3).
         x: predicted positions [m] (n, 3).
         pipeline: all colliders.
         depth: of contacts [m] (n, slots), set to zero where a held particle is not among them yet.
@@ -82,12 +86,19 @@ def _add_held(
         impulse: of contacts [N s] (n, slots, 3), added to.
     """
     particles = np.flatnonzero((held[0] ** 2).sum(axis=1) > 0.0)
+    alike = np.where(depth[particles] >= 0.0, np.einsum("pki,pi->pk", normal[particles], held[0][particles]), -1.0)
+    found = alike.max(axis=1, initial=-1.0) > SAME_SURFACE
+    touching = particles[found]
+    impulse[touching, alike[found].argmax(axis=1)] += held[1][touching]
+    particles = particles[~found]
     planes = [k for k, collider in enumerate(pipeline.colliders) if collider.kind == "plane"]
     if not len(particles) or not planes:
         return
     facing = pipeline.planes.numpy()["normal"].reshape(-1, 3)
     away = np.abs(x[particles] @ facing.T - pipeline.planes.numpy()["offset"])
     away[held[0][particles] @ facing.T < 1.0 - 1e-4] = np.inf
+    known = np.isfinite(away).any(axis=1)
+    particles, away = particles[known], away[known]
     nearest = away.argmin(axis=1)
     slot = np.array(planes)[nearest]
     depth[particles, slot] = np.maximum(depth[particles, slot], 0.0)

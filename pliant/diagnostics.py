@@ -22,7 +22,7 @@ class Diagnostics:
         mass_centre: [m] (3,).
         volume_ratio: volume of all tets over that at rest; 1 if there are none.
         body_volume_ratio: the same for each body.
-        max_stretch: longest spring over its rest length; 1 if there are none.
+        max_stretch: longest spring over its length in the rest shape; 1 if there are none.
         min_stretch: shortest.
         mean_stretch: mean of |length / rest length - 1|.
         inverted: number of tets turned inside out.
@@ -52,17 +52,28 @@ class Diagnostics:
 
 
 def measure(
-    model: Model, x: np.ndarray, v: np.ndarray, gravity: np.ndarray, elastic: float, piece: np.ndarray | None = None
+    model: Model,
+    x: np.ndarray,
+    v: np.ndarray,
+    gravity: np.ndarray,
+    elastic: float,
+    piece: np.ndarray | None = None,
+    broken: np.ndarray | None = None,
 ) -> Diagnostics:
     """Diagnostics of positions x [m] and velocities v [m/s], both (n, 3) float64.
 
-    Tets whose corners belong to different pieces (n,) of a body that has broken count no more.
+    Tets whose corners belong to different pieces (n,) of a body that has broken count no more, nor do springs
+    that are broken (e,).
     """
     mass = model.particles.mass[:, None]
     stretch = np.ones(1)
     if model.springs.count:
         pairs = model.springs.pairs
-        stretch = np.linalg.norm(x[pairs[:, 1]] - x[pairs[:, 0]], axis=1) / model.springs.rest_length
+        # against the rest shape: springs that hold each other under stress have rest lengths of their own
+        length = lambda at: np.linalg.norm(at[pairs[:, 1]] - at[pairs[:, 0]], axis=1)
+        stretch = length(x) / length(model.particles.rest)
+        if broken is not None and broken.any():
+            stretch = stretch[~broken] if not broken.all() else np.ones(1)
     volumes = signed_volumes(x, model.tets.corners)
     rest = model.tets.rest_volume
     if piece is not None and len(volumes):

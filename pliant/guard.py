@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 import warp as wp
@@ -96,10 +97,24 @@ class Guard:
         self.springs = model.springs.count
         self.particles = model.particles.count
         self.pairs = wp.array(model.springs.pairs, dtype=wp.vec2i, device=device)
-        self.rest = wp.array(model.springs.rest_length.astype(np.float32), dtype=float, device=device)
+        self._rest_length = model.springs.rest_length.astype(np.float32)
+        self.rest = wp.array(self._rest_length, dtype=float, device=device)
+        self._forgot = False
         self.bad = wp.full(PARTS, -1, dtype=int, device=device)
         self.worst = wp.zeros(PARTS, dtype=float, device=device)
         self.where = wp.full(PARTS, -1, dtype=int, device=device)
+
+    def forget(self, broken: Sequence[tuple[int, np.ndarray]]) -> None:
+        """Watch no more springs that are broken: the first spring of each body, and a mask over its own."""
+        if not any(mask.any() for _, mask in broken) and not self._forgot:
+            return
+        # only the rows of these bodies: a method may have taken others out itself
+        rest = self.rest.numpy().copy()
+        for first, mask in broken:
+            rows = slice(first, first + len(mask))
+            rest[rows] = np.where(mask, np.inf, self._rest_length[rows])
+        self.rest.assign(rest)
+        self._forgot = True
 
     def look(self, state: State) -> None:
         """Launch the guard; `read` tells what it saw."""

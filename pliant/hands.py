@@ -182,6 +182,8 @@ def _hosts(body: Body, vertex: int) -> tuple[np.ndarray, np.ndarray]:
         return used[share != 0.0].astype(np.int64), share[share != 0.0]
     if body.follows_clusters:
         return np.zeros(0, np.int64), np.zeros(0)
+    if body.tubes is not None:
+        return body.particles[0] + body.tubes.host(vertex), np.ones(1)
     if body.ball_radius is not None:
         vertex //= len(body.ball())
     return body.particle_of[vertex : vertex + 1], np.ones(1)

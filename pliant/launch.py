@@ -219,6 +219,14 @@ def copy(target: wp.array, source: wp.array, first: int = 0, count: int | None =
         wp.copy(target, source, first, first, items)
 
 
+def run(action: Callable[[], None]) -> None:
+    """Do something that launches by itself, such as refitting a mesh; recorded and captured like a launch."""
+    if _recordings.stack:
+        _recordings.stack[-1].add([action])
+    else:
+        action()
+
+
 def repeat_while(going: wp.array, body: Callable[[], None], *, device: str) -> None:
     """Repeat the launches of `body` while ``going[0]`` is not zero; `body` must end by setting it.
 

@@ -71,6 +71,20 @@ class Looking:
         links = self._links(self.body(body).name)
         return np.zeros((0, 2), np.int64) if links is None else links.pairs[links.broken]
 
+    def broken_springs(self, body: str | int) -> np.ndarray:
+        """Which springs of a body are broken (e,) bool, in the order of the model; none where it cannot tear."""
+        which = self.body(body)
+        asked = [getattr(solver, "broken_springs", lambda _: None)(which.name) for solver in self.solvers]
+        found = next((mask for mask in asked if mask is not None), None)
+        return np.zeros(which.springs[1] - which.springs[0], bool) if found is None else found
+
+    def torn_triangles(self, body: str | int) -> np.ndarray:
+        """Which triangles of a sheet of springs are torn (k,) bool, in the order of `surface`."""
+        which = self.body(body)
+        asked = [getattr(solver, "torn_triangles", lambda _: None)(which.name) for solver in self.solvers]
+        found = next((mask for mask in asked if mask is not None), None)
+        return np.zeros(len(which.surface), bool) if found is None else found
+
     def pieces(self, body: str | int) -> int:
         """Number of pieces that a body has come apart into; 1 for a body that cannot break."""
         links = self._links(self.body(body).name)
@@ -134,7 +148,9 @@ class Looking:
             if carry is not None:
                 x = x + carry.numpy()
         elastic = sum(solver.energy(x) for solver in self.solvers) + sum(force.energy(x) for force in self.forces)
-        return measure(self.model, x, v, np.array(self.world.gravity), elastic, self.piece_of_particles())
+        broken = np.concatenate([self.broken_springs(body.name) for body in self.model.bodies])
+        gravity = np.array(self.world.gravity)
+        return measure(self.model, x, v, gravity, elastic, self.piece_of_particles(), broken)
 
     def piece_of_particles(self) -> np.ndarray | None:
         """The piece of its body that each particle belongs to (n,); None where nothing can break."""

@@ -12,12 +12,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.assembly import BodyEntry, assemble
+from pliant.attachments import (
+    AttachmentEntry,
+    Attachments,
+    as_limit,
+    check_free,
+    find_tie,
+)
 from pliant.collide.collider import Collider, Surface
 from pliant.collide.pipeline import Pipeline
 from pliant.collide.shapes.box import Box
 from pliant.collide.shapes.plane import Plane, PlaneSurface
 from pliant.errors import InputError
 from pliant.forces.inside import Inside, as_inside, check_inside, check_integrator
+from pliant.forces.wind_settings import Wind, as_wind
 from pliant.launch import pick_device
 from pliant.materials import Material, RawConstants, as_material
 from pliant.mesh import arrays
@@ -28,17 +36,20 @@ from pliant.mesh.prepare_settings import PrepareSettings
 from pliant.mesh.rods import RodMesh
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
+from pliant.mesh.wrinkles import Wrinkles, as_wrinkles, wrinkled
 from pliant.model.state import State
-from pliant.pins import PinPath
+from pliant.motion import MotionPath
+from pliant.pins import ColliderLead, as_motion
 from pliant.scene_checks import (
+    as_bends,
     as_share,
     as_skin,
     as_warp,
     check_method,
     check_skin,
-    chosen_vertices,
     filled,
     new_name,
+    picked_vertices,
 )
 from pliant.settings import Described, setting
 from pliant.simulation import Simulation
@@ -83,7 +94,7 @@ class Scene:
 
     Args:
         gravity: [m/s^2].
-        wind: velocity of the air [m/s]; zero is no air at all, see `pliant.forces.wind`.
+        wind: velocity of the air [m/s], where zero is no air at all; or a `Wind`, or a table of its settings.
         settings: see `SceneSettings`; single ones may be given as keywords.
         name: for messages and files.
     """
@@ -93,12 +104,13 @@ class Scene:
         gravity: Sequence[float] = (0.0, -9.81, 0.0),
         name: str = "scene",
         *,
-        wind: Sequence[float] = (0.0, 0.0, 0.0),
+        wind: Sequence[float] | Wind | Mapping[str, Any] = (0.0, 0.0, 0.0),
         **settings: Any,
     ):
         self.name = name
         self.gravity = as_vector(gravity, "scene.gravity")
-        self.wind = as_bounded(wind, FASTEST, "scene.wind", "m/s")
+        self.air = as_wind(wind)
+        self.wind = self.air.velocity
         known = {f.name for f in dataclasses.fields(SceneSettings)}
         for key in settings:
             if key not in known:
@@ -106,6 +118,7 @@ class Scene:
         self.settings = SceneSettings(**settings)
         self.bodies: list[BodyEntry] = []
         self.colliders: list[Collider] = []
+        self.attachments: list[AttachmentEntry] = []
         self.solver_settings: dict[str, dict[str, Any]] = {}
         self._prepared: dict[Any, PreparedBody] = {}
 
@@ -131,6 +144,8 @@ class Scene:
         skin: tuple[SurfaceMesh, Embedding | None] | None = None,
         matching: Matching | Mapping[str, Any] | None = None,
         warp: Sequence[float] | None = None,
+        bends: bool = True,
+        wrinkles: Wrinkles | Mapping[str, Any] | bool | None = None,
     ) -> str:
         """Add a body from a mesh that is ready to be simulated, and return its name; `add` takes any mesh.
 
@@ -152,12 +167,16 @@ class Scene:
             mass_shift: part of the mass (0 to 0.5) that is moved to the lightest vertices, which allows longer steps.
             volume: what fills a closed surface: `Pressure`, `SupportSprings`, `GlobalVolume`, or one of their kinds
                 ('pressure', 'support', 'global_volume') with default settings.
-            springs: of a sheet: 'one_ring' (along the edges) or 'two_ring' (across them too: it resists bending).
+            springs: of a sheet: 'one_ring' (along the edges), 'two_ring' (across them too: it resists bending), or
+                'grid' where its triangles pair up to quads (Provot's structural, shear and flexion springs).
             skin: a surface that is seen instead of the mesh's own, and its embedding in the mesh; None in its place
                 lets the surface follow the body's clusters, where the method makes some.
             matching: how a shape-matched body is matched: a `Matching`, or a table of its settings.
             warp: direction of the warp of a sheet, as its mesh lies; where the material has a weft or a shear modulus
                 of its own. The u direction of its texture coordinates, or x, if not given.
+            bends: of rods: whether they resist bending and twist (ropes, hair, branches), or are chains that do not.
+            wrinkles: let a sheet be seen as a finer surface with waves where it is compressed: a `Wrinkles`, a table of
+                its settings, or True.
         """
         name = new_name(name, "body", [b.name for b in self.bodies])
         where = f"body '{name}'"
@@ -167,9 +186,9 @@ class Scene:
                 where,
                 "Give a TetMesh, a SurfaceMesh, a VoxelLattice, a RodMesh or a PointCloud",
             )
-        if springs not in ("one_ring", "two_ring"):
-            raise InputError(f"{springs!r} is not known", f"{where}.springs", "Use 'one_ring' or 'two_ring'")
-        if springs == "two_ring" and not isinstance(mesh, SurfaceMesh):
+        if springs not in ("one_ring", "two_ring", "grid"):
+            raise InputError(f"{springs!r} is not known", f"{where}.springs", "Use 'one_ring', 'two_ring' or 'grid'")
+        if springs != "one_ring" and not isinstance(mesh, SurfaceMesh):
             raise InputError("a solid has no springs across edges", f"{where}.springs", "Leave it out, or give a sheet")
         check_method(method, mesh, where)
         if mass_distribution not in ("lumped", "average_volume"):
@@ -203,6 +222,23 @@ class Scene:
             if degrees > 0:
                 seen = seen.rotated(turn / degrees, math.radians(degrees))
             seen = seen.translated(place)
+        direction = as_warp(warp, mesh, turn, f"{where}.warp")
+        folds, creased = as_wrinkles(wrinkles, f"{where}.wrinkles"), None
+        if folds is not None:
+            if seen is not None or not isinstance(mesh, SurfaceMesh):
+                raise InputError(
+                    "only a sheet without a skin of its own has wrinkles",
+                    f"{where}.wrinkles",
+                    "Leave it out, or give a SurfaceMesh and no skin",
+                )
+            if as_material(material, f"{where}.material").fracture_strain is not None:
+                raise InputError(
+                    "a sheet that can break or tear has no wrinkles",
+                    f"{where}.wrinkles",
+                    "Leave it out, or the material's fracture_strain",
+                )
+            seen, embedding, creased, more = wrinkled(mesh, folds, direction)
+            notes += more
         shade = COLORS[len(self.bodies) % len(COLORS)] if color is None else as_vector(color, f"{where}.color")
         if min(shade) < 0 or max(shade) > 1:
             raise InputError(f"{list(shade)} is not a colour", f"{where}.color", "Give red, green and blue from 0 to 1")
@@ -216,7 +252,8 @@ class Scene:
             springs,
             as_share(mass_shift, f"{where}.mass_shift"),
             as_matching(matching, f"{where}.matching"),
-            as_warp(warp, mesh, turn, f"{where}.warp"),
+            direction,
+            as_bends(bends, mesh, f"{where}.bends"),
         )
         entry = BodyEntry(
             mesh,
@@ -233,6 +270,7 @@ class Scene:
             skin=seen,
             embedding=embedding,
             painted=color is None,
+            wrinkles=creased,
         )
         self.bodies.append(entry)
         return name
@@ -327,6 +365,8 @@ class Scene:
         inside: bool = False,
         friction: float = 0.6,
         restitution: float = 0.0,
+        margin: float = 0.0,
+        path: Any = None,
         name: str | None = None,
     ) -> None:
         """Add a box that bodies stay out of, or with ``inside=True`` a room that they stay in.
@@ -335,9 +375,11 @@ class Scene:
             size: lengths along its own x, y and z [m].
             position: its centre [m].
             rotation: axis times angle in degrees, about the centre.
+            margin: how far from the surface particles are kept [m].
+            path: keys of its motion, or a `MotionPath`.
         """
-        surface, name = Surface(friction, restitution), self.collider_name(name, "box")
-        self.add_collider(Box(size, position, rotation, inside, surface, name))  # type: ignore[arg-type]
+        surface, name = Surface(friction, restitution, margin), self.collider_name(name, "box")
+        self.add_collider(Box(size, position, rotation, inside, surface, name, path))  # type: ignore[arg-type]
 
     def add_sphere(
         self,
@@ -348,6 +390,8 @@ class Scene:
         inside: bool = False,
         friction: float = 0.6,
         restitution: float = 0.0,
+        margin: float = 0.0,
+        path: Any = None,
         name: str | None = None,
     ) -> None:
         """Add a ball that bodies stay out of, or with ``inside=True`` a round room; see `Simulation.move_collider`.
@@ -356,11 +400,73 @@ class Scene:
             radius: [m].
             position: its centre [m].
             velocity: of the surface along itself [m/s], as of a conveyor belt.
+            margin: how far from the surface particles are kept [m].
+            path: keys of its motion, or a `MotionPath`.
         """
         from pliant.collide.shapes.sphere import Sphere
 
-        surface, name = Surface(friction, restitution), self.collider_name(name, "sphere")
-        self.add_collider(Sphere(radius, position, velocity, inside, surface, name))  # type: ignore[arg-type]
+        surface, name = Surface(friction, restitution, margin), self.collider_name(name, "sphere")
+        self.add_collider(Sphere(radius, position, velocity, inside, surface, name, path))  # type: ignore[arg-type]
+
+    def add_capsule(
+        self,
+        radius: float = 0.1,
+        start: Sequence[float] = (-0.5, 0.0, 0.0),
+        end: Sequence[float] = (0.5, 0.0, 0.0),
+        *,
+        friction: float = 0.6,
+        restitution: float = 0.0,
+        margin: float = 0.0,
+        path: Any = None,
+        name: str | None = None,
+    ) -> None:
+        """Add a round bar with round ends that bodies stay out of.
+
+        Args:
+            radius: [m].
+            start, end: middles of its round ends [m].
+            margin: how far from the surface particles are kept [m].
+            path: keys of its motion, about the middle between the ends, or a `MotionPath`.
+        """
+        from pliant.collide.shapes.capsule import Capsule
+
+        surface, name = Surface(friction, restitution, margin), self.collider_name(name, "capsule")
+        self.add_collider(Capsule(radius, start, end, surface, name, path))  # type: ignore[arg-type]
+
+    def add_mesh_collider(
+        self,
+        mesh: Any,
+        position: Sequence[float] = (0.0, 0.0, 0.0),
+        *,
+        rotation: Sequence[float] = (0.0, 0.0, 0.0),
+        scale: float = 1.0,
+        solid: bool | None = None,
+        thickness: float | None = None,
+        deforms: bool = False,
+        friction: float = 0.6,
+        restitution: float = 0.0,
+        margin: float = 0.0,
+        path: Any = None,
+        name: str | None = None,
+    ) -> None:
+        """Add a triangle mesh that bodies stay out of: solid where it is closed, else a shell with two sides.
+
+        Args:
+            mesh: a surface or tetrahedral mesh, a file, or the name of a sample mesh.
+            position: where its origin is put [m].
+            rotation: axis times angle in degrees, about its origin.
+            scale: what it is multiplied with.
+            solid: whether it has an inside; as it is closed or not, if not given.
+            thickness: of a shell [m]; 0.5 % of its diagonal if not given.
+            deforms: its vertices will be set, by `Simulation.set_collider_vertices`.
+            margin: how far from the surface particles are kept [m].
+            path: keys of its motion, or a `MotionPath`.
+        """
+        from pliant.collide.shapes.mesh import Mesh
+
+        surface, name = Surface(friction, restitution, margin), self.collider_name(name, "mesh")
+        place: Any = (position, rotation)
+        self.add_collider(Mesh(mesh, *place, scale, solid, thickness, deforms, surface, name, path))
 
     def add_heightmap(
         self,
@@ -397,7 +503,7 @@ class Scene:
             raise InputError(
                 f"{type(collider).__name__} is no collider",
                 "add_collider",
-                "Give a Plane, a Box, a Sphere or a Heightmap",
+                "Give a Plane, a Box, a Sphere, a Capsule, a Mesh or a Heightmap",
             )
         name = self.collider_name(collider.name, collider.kind)
         if name != collider.name:
@@ -411,31 +517,94 @@ class Scene:
     def pin(
         self,
         body: str,
-        where: Callable[[np.ndarray], np.ndarray] | Sequence[int] | np.ndarray,
-        path: Sequence[Sequence[Any]] | None = None,
+        where: Callable[[np.ndarray], np.ndarray] | Sequence[int] | np.ndarray | str,
+        path: MotionPath | Sequence[Any] | None = None,
+        *,
+        center: Sequence[float] | None = None,
     ) -> int:
         """Hold vertices of a body; returns how many.
 
         Args:
             body: its name.
-            where: vertex numbers, or a function from rest positions (n, 3) in the world to a mask (n,).
-            path: keys ``(time [s], offset [m])`` along which the pinned vertices are led.
+            where: vertex numbers, a function from rest positions (n, 3) in the world to a mask (n,), or 'roots': the
+                first segment of every strand of a `RodMesh`.
+            path: keys along which the pinned vertices are led: ``(time [s], offset [m])``, or tables of 'time',
+                'offset', 'rotation' (axis times degrees) and 'scale', or a `MotionPath`.
+            center: what is turned and scaled about [m]; the middle of the chosen vertices if not given.
         """
+        entry = self._entry(body, "pin")
+        index = picked_vertices(entry.mesh, where, f"pin of body '{body}'")
+        entry.pins.append((index, as_motion(path, center, entry.mesh.vertices[index], f"pin of body '{body}'")))
+        return int(index.size)
+
+    def _entry(self, body: Any, where: str) -> BodyEntry:
         entry = next((b for b in self.bodies if b.name == body), None)
         if entry is None:
-            raise InputError(f"no body {body!r}", "pin", f"The bodies are: {', '.join(b.name for b in self.bodies)}")
-        vertices = entry.mesh.vertices
-        chosen = np.asarray(where(vertices) if callable(where) else where)
-        index = chosen_vertices(chosen, len(vertices), f"pin of body '{body}'")
-        if index.size == 0 or index.min() < 0 or index.max() >= len(vertices):
-            least, most = vertices.min(axis=0).tolist(), vertices.max(axis=0).tolist()
-            raise InputError(
-                "no vertex is chosen, or one that does not exist",
-                f"pin of body '{body}'",
-                f"The body has {len(vertices)} vertices, between {least} and {most} m",
+            names = ", ".join(b.name for b in self.bodies)
+            raise InputError(f"no body {body!r}", where, f"The bodies are: {names or 'none'}")
+        return entry
+
+    def attach(
+        self,
+        body: str,
+        where: Callable[[np.ndarray], np.ndarray] | Sequence[int] | np.ndarray | str,
+        to: str,
+        *,
+        at: Callable[[np.ndarray], np.ndarray] | Sequence[int] | np.ndarray | str | None = None,
+        stiffness: float | None = None,
+        distance: float | None = None,
+        strength: float | None = None,
+        name: str | None = None,
+    ) -> str:
+        """Attach vertices of a body to another body, to other vertices of the same one, or to a collider.
+
+        Each vertex is held to the nearest point of the other body, as if by a rod with joints at its ends; where they
+        meet it is a joint. Vertices that are attached to a collider are pinned, and go where the collider goes. Returns
+        the name of the attachment, which `Simulation.detach` takes.
+
+        Args:
+            body, where: the vertices, as in `pin`.
+            to: name of a body or of a collider.
+            at: vertices of the other body instead of the nearest point of it. Two lists of as many numbers are pairs;
+                otherwise each vertex goes to the nearest of these.
+            stiffness: of a spring in place of the rod [N/m].
+            distance: that is kept [m], as at the start if not given; another one is reached in half a second.
+            strength: mean force of a frame at which a vertex comes off [N].
+            name: must be new; numbered if not given.
+        """
+        name = new_name(name, "attachment", [a.name for a in self.attachments])
+        label = f"attachment '{name}'"
+        entry = self._entry(body, f"{label}.body")
+        index = picked_vertices(entry.mesh, where, label)
+        other = next((b for b in self.bodies if b.name == to), None)
+        is_collider = other is None and any(c.name == to for c in self.colliders)
+        if other is None and not is_collider:
+            known = [b.name for b in self.bodies] + [c.name for c in self.colliders]
+            raise InputError(f"no body or collider {to!r}", f"{label}.to", f"There are: {', '.join(known)}")
+        made = AttachmentEntry(name, body, index, to, is_collider)
+        made.stiffness = as_limit(stiffness, f"{label}.stiffness", "N/m")
+        made.distance = as_limit(distance, f"{label}.distance", "m", zero=True)
+        made.strength = as_limit(strength, f"{label}.strength", "N")
+        if other is None:
+            for key, value in (("at", at), ("stiffness", stiffness), ("distance", distance), ("strength", strength)):
+                if value is not None:
+                    raise InputError(
+                        "what is attached to a collider is pinned to it", f"{label}.{key}", f"Leave '{key}' out"
+                    )
+        elif at is not None:
+            made.at = picked_vertices(other.mesh, at, f"{label}.at")
+            listed = not (callable(where) or callable(at) or isinstance(where, str) or isinstance(at, str))
+            made.is_paired = bool(
+                listed and np.asarray(where).dtype != bool != np.asarray(at).dtype and len(made.at) == len(index)
             )
-        entry.pins.append((index, PinPath.make(path, f"pin of body '{body}'") if path is not None else None))
-        return int(index.size)
+        elif to == body:
+            raise InputError(
+                "every vertex is the nearest point of its own body", f"{label}.at", "Give the vertices in 'at'"
+            )
+        if not made.is_paired:
+            made.vertices = np.unique(index)
+        self.attachments.append(made)
+        return name
 
     def configure(self, method: str, **settings: Any) -> None:
         """Set settings of a method, such as ``configure("mass_spring", integrator="verlet")``."""
@@ -469,7 +638,7 @@ class Scene:
         model = assemble(entries)
         model.check()
         state = State(model.particles.rest, model.particles.velocity, model.particles.mass, device)
-        pipeline = Pipeline(self.colliders, state.count, device)
+        pipeline = Pipeline(self.colliders, state.count, device, model.particles.radius)
         world = World(self.gravity, pipeline.planes, pipeline.plane_count, only_planes=pipeline.only_planes)
         methods = list(dict.fromkeys(b.method for b in entries))
         solvers = []
@@ -477,9 +646,12 @@ class Scene:
             cls = solver_class(method)
             solvers.append(cls(model, state, world, cls.Settings(**self.solver_settings.get(method, {})), device))
         chosen = self.settings
+        meshes, made = {b.name: b.mesh for b in entries}, {b.name: b for b in model.bodies}
+        ties = [find_tie(entry, meshes, made) for entry in self.attachments if not entry.is_collider]
         sim = Simulation(
             model, state, world, pipeline, solvers, chosen.frame_dt, 1, chosen.stretch_limit, device,
-            self.wind, chosen.air_density,
+            dataclasses.replace(self.air, velocity=self.wind), chosen.air_density,
+            Attachments(ties, state.count, device, model),
         )  # fmt: skip
         sim.scene = self
         sim.notes += model.notes
@@ -489,6 +661,14 @@ class Scene:
             for index, path in entry.pins:
                 particles = body.particle_of[index]
                 sim.pins.add(particles, model.particles.rest[particles], path, state)
+        for attached in self.attachments:
+            if attached.is_collider:
+                particles = made[attached.body].particle_of[attached.vertices]
+                slot = pipeline.slot(attached.to)
+                lead = ColliderLead(slot, *sim.pins.pose(slot, 0.0), sim.pins.pose)
+                sim.pins.add(particles, model.particles.rest[particles], lead, state)
+                sim.attachments.led[attached.name] = particles
+        sim.notes += check_free(ties, state.inv_mass.numpy())
         if estimate_step or self.settings.substeps is None:
             choose_substeps(sim, self.settings.substeps, self.name)
         else:

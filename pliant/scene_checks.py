@@ -10,6 +10,7 @@ import numpy as np
 from pliant.errors import InputError
 from pliant.materials import Material
 from pliant.mesh.embed import Embedding
+from pliant.mesh.rods import RodMesh
 from pliant.mesh.surface import SurfaceMesh
 from pliant.motion import turned_by
 from pliant.solvers import solver_class, solver_classes
@@ -84,6 +85,15 @@ def as_warp(warp: Any, mesh: Any, turn: np.ndarray, where: str) -> tuple[float, 
     return float(x), float(y), float(z)
 
 
+def as_bends(bends: Any, mesh: Any, where: str) -> bool:
+    """Whether rods resist bending; other bodies always say so."""
+    if not isinstance(bends, bool):
+        raise InputError(f"{bends!r} is neither true nor false", where, "Give true for rods, or false for chains")
+    if not bends and not isinstance(mesh, RodMesh):
+        raise InputError("only rods can be chains", where, "Leave it out, or give a RodMesh")
+    return bends
+
+
 def filled(material: Material, fill: float, where: str) -> Material:
     """The material of a mesh of which only a part is filled."""
     if isinstance(fill, bool) or not isinstance(fill, (int, float)) or not 0.0 < fill <= 1.0:
@@ -98,6 +108,27 @@ def as_share(value: Any, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= 0.5:
         raise InputError(f"{value!r} is not a part of the whole", where, "Give a number from 0 to 0.5, such as 0.05")
     return float(value)
+
+
+def picked_vertices(mesh: Any, where: Any, label: str) -> np.ndarray:
+    """Vertex numbers of a mesh from numbers, a mask, a function of its positions, or 'roots' of a `RodMesh`."""
+    vertices = mesh.vertices
+    if isinstance(where, str) and where == "roots":
+        if not isinstance(mesh, RodMesh):
+            raise InputError("only rods have roots", label, "Give vertex numbers, or a RodMesh")
+        # the first segment of each strand, so that its direction is held as well
+        is_root = mesh.parents < 0
+        return np.flatnonzero(is_root | is_root[mesh.parents])
+    chosen = np.asarray(where(vertices) if callable(where) else where)
+    index = chosen_vertices(chosen, len(vertices), label)
+    if index.size == 0 or index.min() < 0 or index.max() >= len(vertices):
+        least, most = vertices.min(axis=0).tolist(), vertices.max(axis=0).tolist()
+        raise InputError(
+            "no vertex is chosen, or one that does not exist",
+            label,
+            f"The body has {len(vertices)} vertices, between {least} and {most} m",
+        )
+    return index
 
 
 def chosen_vertices(chosen: np.ndarray, count: int, where: str) -> np.ndarray:

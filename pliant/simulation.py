@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from pliant.attachments import Attachments, collider_pose
 from pliant.blow_up import Moment, describe
 from pliant.collide.contacts import Contacts
 from pliant.collide.pipeline import Pipeline
 from pliant.errors import BlowUpError
-from pliant.forces.inside import clear_forces, inside_forces
+from pliant.forces.inside import clear_forces, inside_forces, surround
 from pliant.forces.pull import Pulls
-from pliant.forces.wind import Wind
+from pliant.forces.wind import WindForce
+from pliant.forces.wind_settings import Wind
 from pliant.guard import Guard, GuardReport
 from pliant.launch import Recording, copy, record
 from pliant.model.model import Model
@@ -57,8 +59,9 @@ class Simulation(Touching):
         substeps: int,
         stretch_limit: float,
         device: str,
-        wind: tuple[float, float, float] = (0.0, 0.0, 0.0),
+        wind: Wind | tuple[float, float, float] = (0.0, 0.0, 0.0),
         air_density: float = 1.2,
+        attachments: Attachments | None = None,
     ):
         self.model = model
         self.state = state
@@ -72,16 +75,22 @@ class Simulation(Touching):
         self.notes: list[str] = []
         self.scene: Any = None
         self.contacts = Contacts(state.count, pipeline.slots, device)
-        self.pins = Pins(model.particles.mass, device)
+        self.pins = Pins(model.particles.mass, device, collider_pose(pipeline))
+        self.attachments = Attachments([], state.count, device) if attachments is None else attachments
         self.pulls = Pulls(device)
         self.forces = inside_forces(model, device)
-        self.wind = Wind(model, device, wind, air_density)
-        self.built_in = (world.gravity, wind, air_density)
+        surround(self.forces, world.gravity, air_density)
+        self.wind = WindForce(model, device, wind, air_density)
+        self.built_in = (world.gravity, self.wind.settings, air_density)
         self.skins = BodySkins(model.bodies, device, model.particles)
         self._parting = PartingSkins(model.bodies, self.skins)
         self._told_of_break = False
         self._skins_stale = True
         self.guard = Guard(model, device, stretch_limit)
+        for solver in self.solvers:
+            # a method that breaks springs tells the guard of them
+            if hasattr(solver, "watched_by"):
+                solver.watched_by(self.guard)
         self.quantities = Quantities(model, device)
         self.stable_dt = math.inf
         self._programs: dict[Any, Recording | wp.Graph] = {}
@@ -131,6 +140,7 @@ class Simulation(Touching):
                 self._good_frame = self.frame_number
             self._tell_of_pins()
             self.pins.aim(self.time + self.frame_dt)
+            self.pipeline.aim(self.time, self.time + self.frame_dt, self.substeps)
             program = self._program(keep)
             if isinstance(program, Recording):
                 program.replay()
@@ -162,8 +172,10 @@ class Simulation(Touching):
             self._follow_breaks()
             if not self._told_of_break:
                 broken = [b.name for b in self.model.bodies if len(self.broken_links(b.name))]
-                self.notes.append(f"Body '{broken[0]}' began to break in frame {self.frame_number}.")
-                self._told_of_break = True
+                broken += [b.name for b in self.model.bodies if self.broken_springs(b.name).any()]
+                self.notes += [f"Body '{name}' began to break in frame {self.frame_number}." for name in broken[:1]]
+                self._told_of_break = bool(broken)
+        self.notes += [f"{what} in frame {self.frame_number}." for what in self.attachments.newly_broken()]
 
     def _follow_breaks(self) -> None:
         """Let the seen surfaces follow what hangs together now."""
@@ -171,17 +183,25 @@ class Simulation(Touching):
             links = self._links(body.name)
             if links is not None:
                 self._parting.follow(body.name, links)
+            if body.options.get("tears"):
+                self.skins.tear(body, self.torn_triangles(body.name))
+        if any(body.options.get("tears") for body in self.model.bodies):
+            self.wind.tear(np.concatenate([self.torn_triangles(body.name) for body in self.model.bodies]))
+        torn = [body for body in self.model.bodies if body.method == "mass_spring" and body.material.fracture_strain]
+        self.guard.forget([(body.springs[0], self.broken_springs(body.name)) for body in torn])
 
     def follow_restored(self) -> None:
         """Follow the arrays of `arrays`, which were set from outside."""
         if any([solver.restored() for solver in self.solvers]):
             self._follow_breaks()
+        self.attachments.restored()
+        self.pipeline.restored()
         self._skins_stale = True
 
     def _program(self, keep: bool = True) -> Recording | wp.Graph:
         """The frame as one recording or one CUDA graph; made again when what takes part in it changes."""
-        forced = (self.pulls.active, self.wind.active)
-        key = (keep, forced, self.pins.count, id(self.pins.particle), self.substeps, self.frame_dt)
+        forced = (self.pulls.active, self.wind.active, self.wind.gusty)
+        key = (keep, forced, self.pins.count, id(self.pins.particle), self.pipeline.moves, self.substeps, self.frame_dt)
         if key not in self._programs:
             if len(self._programs) > 8:
                 self._programs.clear()
@@ -204,8 +224,9 @@ class Simulation(Touching):
             wp.copy(array, saved[name])
 
     def can_fuse(self) -> bool:
-        """Whether a substep is a single launch: one method, no forces besides, and the method knows how."""
-        return len(self.solvers) == 1 and self.solvers[0].can_fuse() and not self.is_forced()
+        """Whether a substep is a single launch: one method, no forces nor attachments, and the method knows how."""
+        alone = len(self.solvers) == 1 and not self.attachments.count
+        return alone and self.solvers[0].can_fuse() and not self.is_forced()
 
     def is_forced(self) -> bool:
         """Whether forces besides those of the methods act: pulls, wind, or what fills a closed surface."""
@@ -233,6 +254,7 @@ class Simulation(Touching):
             for name, array in self.arrays().items():
                 copy(self._good[name], array)
         self.pins.lead(self.state, self.frame_dt)
+        self.attachments.begin_frame()
         self.world.has_f_ext = self.is_forced()
         count = self.substeps if substeps is None else substeps
         if self.can_fuse():
@@ -241,11 +263,13 @@ class Simulation(Touching):
         else:
             for _ in range(count):
                 self.issue_substep()
+        self.attachments.end_frame(self.frame_dt)
         if self.skins.active:
             self.skins.update(self.state.x)
         self.guard.look(self.state)
 
     def issue_substep(self) -> None:
+        self.attachments.begin_step(self.state, self.dt, self.world.gravity)
         if self.is_forced():
             self.apply_forces()
         for solver in self.solvers:
@@ -253,6 +277,7 @@ class Simulation(Touching):
         self.pipeline.detect(self.state.x_next, self.contacts, before=self.state.x)
         for solver in self.solvers:
             solver.resolve(self.state, self.contacts, self.dt)
+        self.attachments.apply(self.state, self.dt)
 
     def stage_times(self, frames: int = 2) -> dict[str, float]:
         """Time of each stage per frame [ms], measured stage by stage outside the capture; the state is put back."""
@@ -267,12 +292,16 @@ class Simulation(Touching):
             times[name] = times.get(name, 0.0) + (clock.perf_counter() - begin) * 1e3 / frames
 
         for _ in range(frames):
+            self.pipeline.aim(self.time, self.time + self.frame_dt, self.substeps)
             timed("pins", lambda: self.pins.lead(self.state, self.frame_dt))
             if self.can_fuse():
                 timed("fused step", lambda: self.solvers[0].fused(self.state, self.dt, self.substeps))
                 timed("detect", lambda: self.pipeline.detect(self.state.x, self.contacts, margin=1e-6))
             else:
                 for _ in range(self.substeps):
+                    if self.attachments.count:
+                        begin = [self.state, self.dt, self.world.gravity]
+                        timed("attachments", lambda given=begin: self.attachments.begin_step(*given))
                     if self.is_forced():
                         timed("forces", self.apply_forces)
                     for solver in self.solvers:
@@ -280,6 +309,8 @@ class Simulation(Touching):
                     timed("detect", lambda: self.pipeline.detect(self.state.x_next, self.contacts, before=self.state.x))
                     for solver in self.solvers:
                         timed(f"resolve {solver.name}", lambda s=solver: s.resolve(self.state, self.contacts, self.dt))
+                    if self.attachments.count:
+                        timed("attachments", lambda: self.attachments.apply(self.state, self.dt))
             if self.skins.active:
                 timed("skin", lambda: self.skins.update(self.state.x))
             timed("guard", lambda: self.guard.look(self.state))
@@ -299,6 +330,7 @@ class Simulation(Touching):
         calm = self.state.x.numpy().astype(np.float64)
         while self.frame_number < last and not substep:
             self.pins.aim(self.time + self.frame_dt)
+            self.pipeline.aim(self.time, self.time + self.frame_dt, self.substeps)
             self.pins.lead(self.state, self.frame_dt)
             for k in range(1, self.substeps + 1):
                 self.issue_substep()
@@ -356,4 +388,6 @@ class Simulation(Touching):
         arrays |= {f"colliders.{k}": a for k, a in self.pipeline.arrays().items()}
         for force in self.forces:
             arrays |= {f"forces.{k}": a for k, a in force.arrays().items()}
+        arrays |= {f"attachments.{k}": a for k, a in self.attachments.arrays().items()}
+        arrays |= {f"wind.{k}": a for k, a in self.wind.arrays().items()}
         return arrays

@@ -21,9 +21,12 @@ def choose_substeps(sim: Simulation, asked: int | None, name: str) -> None:
     alone = min(solver.stable_step(sim.state) for solver in sim.solvers)
     sim.stable_dt = stable_step_with(alone, sim.forces)
     frame_dt = sim.frame_dt
-    needed = 2 if math.isinf(sim.stable_dt) else math.ceil(frame_dt / (SAFETY * max(sim.stable_dt, 1e-30)))
+    fewest = max(getattr(solver, "fewest_substeps", 2) for solver in sim.solvers)
+    needed = fewest if math.isinf(sim.stable_dt) else math.ceil(frame_dt / (SAFETY * max(sim.stable_dt, 1e-30)))
     wanted = min(solver.wanted_step() for solver in sim.solvers)
-    needed = max(needed, min(math.ceil(frame_dt / wanted), RESOLVING_SUBSTEPS))
+    for solver in sim.solvers:
+        most = getattr(solver, "most_substeps", RESOLVING_SUBSTEPS)
+        needed = max(needed, min(math.ceil(frame_dt / solver.wanted_step()), most))
     if asked is not None:
         sim.substeps = asked
         if sim.dt > sim.stable_dt:
@@ -62,7 +65,7 @@ def _note_coarse_step(sim: Simulation, wanted: float) -> None:
 def warn_about_start(sim: Simulation) -> None:
     for body in sim.model.bodies:
         points = sim.model.particles.rest[slice(*body.particles)]
-        for collider in sim.pipeline.colliders:
+        for collider in map(sim.pipeline.collider_now, range(sim.pipeline.slots)):
             depth = -float(collider.distance(points).min())
             if depth > 1e-6:
                 _note(

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import EllipsisType
 from typing import Any
 
 import numpy as np
 
 from pliant import hands
+from pliant.attachments import Attachments
 from pliant.errors import InputError
+from pliant.forces.inside import gas_of, surround
+from pliant.forces.pressure import Pressure
 from pliant.forces.pull import Pulls
-from pliant.forces.wind import Wind
+from pliant.forces.wind import WindForce
+from pliant.forces.wind_settings import Gusts, Wind, changed_wind
 from pliant.looking import Looking
-from pliant.pins import PinPath, Pins
+from pliant.motion import MotionPath
+from pliant.physics.pressure import LEAST_SHARE
+from pliant.pins import Pins, as_motion
 from pliant.solvers.shape_matching.cut import Wedge, crossed_links
-from pliant.vectors import FARTHEST, FASTEST, as_bounded, as_vector
+from pliant.vectors import FARTHEST, FASTEST, as_bounded, as_float, as_vector
 
 
 class Touching(Looking):
@@ -24,8 +31,9 @@ class Touching(Looking):
     frame_dt: float
     notes: list[str]
     pins: Pins
+    attachments: Attachments
     pulls: Pulls
-    wind: Wind
+    wind: WindForce
 
     @property
     def substeps(self) -> int:
@@ -61,20 +69,64 @@ class Touching(Looking):
             )
         return which.particle_of[index]
 
-    def pin(self, body: str | int, vertices: Any, path: PinPath | Sequence[Sequence[Any]] | None = None) -> None:
-        """Hold vertices where they are now, or lead them along a path.
+    def pin(
+        self,
+        body: str | int,
+        vertices: Any,
+        path: MotionPath | Sequence[Any] | None = None,
+        *,
+        center: Sequence[float] | None = None,
+    ) -> None:
+        """Hold vertices where they are now, or lead them along a path, as `Scene.pin` does.
 
-        Keys are ``(time [s], offset [m])`` and count from now; the times of a `PinPath` are those of the simulation.
+        The times of keys count from now, those of a `MotionPath` are times of the simulation.
         """
         self._look_before_change()
         particles = self._vertex(body, vertices)
-        lead: PinPath | None = None
-        if isinstance(path, PinPath):
-            lead = path
-        elif path is not None:
-            lead = PinPath.make(path, f"pin of body '{self.body(body).name}'").later(self.time)
-        self.pins.add(particles, self.state.x.numpy()[particles], lead, self.state)
+        places = self.state.x.numpy()[particles].astype(np.float64)
+        lead = as_motion(path, center, places, f"pin of body '{self.body(body).name}'")
+        if lead is not None and not isinstance(path, MotionPath):
+            lead = lead.later(self.time)
+        self.pins.add(particles, places, lead, self.state)
         self.forget_programs()
+
+    def move_pins(self, body: str | int, vertices: Any, positions: Any) -> None:
+        """Lead pinned vertices to places [m] (n, 3) during the next frame, where they stay; they leave their paths."""
+        which = self.body(body)
+        particles = self._vertex(body, vertices)
+        where = f"move_pins of body '{which.name}'"
+        places = _as_rows(positions, where)
+        if places.ndim == 1:
+            places = places[None]
+        if places.shape != (len(particles), 3) or not (np.abs(places) <= FARTHEST).all():
+            raise InputError(
+                f"the positions have the shape {places.shape}, or are not finite",
+                where,
+                f"Give {len(particles)} rows of three finite numbers",
+            )
+        pinned = self.pins.is_pinned(particles)
+        if not pinned.all():
+            loose = int(np.flatnonzero(which.particle_of == particles[np.argmin(pinned)])[0])
+            raise InputError(f"vertex {loose} is not pinned", where, "Pin it first, with pin()")
+        self._look_before_change()
+        self.pins.move(particles, places)
+
+    def detach(self, name: str) -> None:
+        """Let go what `Scene.attach` attached."""
+        self._look_before_change()
+        if name in self.attachments.led:
+            self.pins.remove(self.attachments.led[name], self.state)
+            self.forget_programs()
+        else:
+            self.attachments.detach(name)
+
+    def attachment_forces(self) -> dict[str, np.ndarray]:
+        """Force on each attached vertex [N] (n, 3), the mean of the last frame, by the attachment between bodies."""
+        return {tie.entry.name: self.attachments.forces(tie.entry.name) for tie in self.attachments.host}
+
+    def attachments_intact(self) -> dict[str, np.ndarray]:
+        """Which vertices still hold (n,) bool, by the attachment between bodies."""
+        return {tie.entry.name: self.attachments.intact(tie.entry.name) for tie in self.attachments.host}
 
     def unpin(self, body: str | int, vertices: Any) -> None:
         """Let pinned vertices go."""
@@ -148,11 +200,54 @@ class Touching(Looking):
         chosen = as_vector(gravity, "gravity")
         self._look_before_change()
         self.world.gravity = chosen
+        surround(self.forces, chosen, self.wind.density)
         self.forget_programs()
 
-    def set_wind(self, velocity: Sequence[float]) -> None:
-        """Change the velocity of the air [m/s], between frames; zero is no wind and no air, see `Wind`."""
-        chosen = as_bounded(velocity, FASTEST, "wind", "m/s")
+    def set_pressure(self, body: str | int, overpressure: float, over: float = 0.0) -> None:
+        """Let gas into a body or out of it, between frames.
+
+        Args:
+            body: one with ``volume=Pressure(...)``.
+            overpressure: pressure above that outside which the gas would have at the rest volume [Pa].
+            over: time that it takes [s]; at once if not given.
+        """
+        name = self.body(body).name
+        gas = gas_of(self.forces, name)
+        goal, seconds = as_float(overpressure), as_float(over)
+        if goal is None or not 0.0 <= goal <= 1e12 or seconds is None or not 0.0 <= seconds <= 1e9:
+            raise InputError(
+                f"{overpressure!r} Pa over {over!r} s makes no sense",
+                "set_pressure",
+                "Give a pressure from 0 to 1e12 and a time from 0 to 1e9",
+            )
+        self._look_before_change()
+        gas.set_pressure(name, goal, seconds)
+
+    def gas_state(self, body: str | int) -> tuple[float, float]:
+        """Overpressure [Pa] and volume [m^3] of the gas in a body now, by its law."""
+        name = self.body(body).name
+        gas = gas_of(self.forces, name)
+        b = gas.names.index(name)
+        settings, volume = gas.settings[b], gas.volume(name, self.state.x.numpy().astype(np.float64))
+        assert isinstance(settings, Pressure)
+        share = max(volume / gas.rest_volume[b], float(LEAST_SHARE))
+        return (settings.ambient + float(gas.gas.numpy()[b][0])) / share - settings.ambient, volume
+
+    def set_wind(
+        self,
+        velocity: Sequence[float] | Wind | Mapping[str, Any] | None = None,
+        *,
+        gusts: Gusts | Mapping[str, Any] | EllipsisType | None = ...,
+        **air: Any,
+    ) -> None:
+        """Change the air between frames; a velocity of zero is no wind and, unless there is still air, no air.
+
+        Args:
+            velocity: mean velocity [m/s], the same as before if not given; or all of it, as a `Wind` or a table.
+            gusts: a `Gusts`, a table of its settings, or None for a steady wind; as before if not given.
+            air: other settings of `Wind`, such as ``still_air=True`` or ``lift=0.5``.
+        """
+        chosen = changed_wind(self.wind.settings, velocity, gusts, air)
         self._look_before_change()
         self.wind.set(chosen)
         self.state.f_ext.zero_()  # every force writes its own again at the next substep
@@ -178,6 +273,7 @@ class Touching(Looking):
             array.assign(all_values)
         for solver in self.solvers:
             solver.reset(self.state, which.particles)
+        self.attachments.relax(self.state.x.numpy(), which.particles)
         self._skins_stale = True
 
     def move_collider(
@@ -187,22 +283,34 @@ class Touching(Looking):
         velocity: Sequence[float] | None = None,
         *,
         radius: float | None = None,
+        rotation: Sequence[float] | None = None,
     ) -> None:
-        """Move a sphere; during the next frame it glides to its new place and pushes what is in its way.
+        """Move a sphere, capsule, box or mesh; in the next frame it glides there and pushes what is in its way.
 
-        A way of more than ten radii is a jump: the sphere is there at once and sweeps nothing along.
+        A way of more than ten radii of a sphere, or five times the size of another, is a jump: it is there at once and
+        sweeps nothing along. What follows a path cannot be moved.
 
         Args:
             name: of the collider.
-            position: its new centre [m].
+            position: its new centre [m]; of a mesh, where its origin goes.
             velocity: what its surface does [m/s] until it is moved again; it then is at its new place at once.
-            radius: its new radius [m], if it changes; at once.
+            radius: the new radius of a sphere [m], if it changes; at once.
+            rotation: axis times angle in degrees since it was built; as it is turned now if not given.
         """
         self._look_before_change()
-        slot, mover = self.pipeline.mover(name)
         place = as_bounded(position, FARTHEST, "move_collider.position", "m")
         speed = None if velocity is None else as_bounded(velocity, FASTEST, "move_collider.velocity", "m/s")
-        mover.move(slot, place, speed, radius, self.substeps, self.frame_dt)
+        turn = None if rotation is None else as_bounded(rotation, 1e6, "move_collider.rotation", "degrees")
+        self.pipeline.move(name, place, speed, radius, turn, steps=self.substeps, duration=self.frame_dt)
+
+    def set_collider_vertices(self, name: str, vertices: Any) -> None:
+        """Lead the vertices of a mesh collider built with ``deforms=True`` to places [m] (n, 3) in the next frame.
+
+        The places are those in the world as the collider was built; where it has a path, or was moved, they go with
+        it. Its surface has the velocity of its vertices, and stands still after the frame until they are set again.
+        """
+        self._look_before_change()
+        self.pipeline.set_vertices(name, vertices, self.substeps, self.frame_dt)
 
     def can_cut(self, body: str | int) -> bool:
         """Whether a body can be cut: it is shape-matched, its material has a fracture_strain, and it has clusters."""

@@ -4,7 +4,8 @@ import warnings
 
 import numpy as np
 
-from pliant import Material, Scene, SurfaceMesh, TetMesh
+from pliant import Material, Scene, SurfaceMesh, TetMesh, shapes
+from pliant.solvers import solver_class
 
 STILL = (0.0, 0.0, 0.0)
 
@@ -17,6 +18,17 @@ def jittered(mesh, amount=0.15, seed=0):
     mixed = TetMesh(moved, mesh.tets, mesh.name)
     assert (mixed.volumes() > 0).all()
     return mixed
+
+
+def taken(method, mesh):
+    """A tet mesh as it is, or where a method takes none of that kind, a sheet over its extent along x and z."""
+    if isinstance(mesh, solver_class(method).takes):
+        return mesh
+    low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
+    side = np.linalg.norm(mesh.vertices[mesh.edges()[:, 0]] - mesh.vertices[mesh.edges()[:, 1]], axis=1).min()
+    size = (high - low)[[0, 2]]
+    cells = np.maximum(2, np.round(0.7 * size / side)).astype(int)
+    return shapes.sheet(tuple(size.tolist()), tuple(cells.tolist())).translated(0.5 * (low + high))
 
 
 def shuffled(mesh, seed=0):

@@ -23,12 +23,13 @@ def step_lines(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[list[int], 
     return {case: ([n for n, _ in points], [ms for _, ms in points]) for case, points in several.items()}
 
 
-def plot_steps(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
+def plot_steps(rows: Iterable[Mapping[str, Any]], path: str | Path, solid: str = "") -> None:
     """Draw time per step against particles, a line for each case, both scales logarithmic (Sharma, figure 5.12).
 
     Args:
         rows: those of a `Report`.
         path: PNG file.
+        solid: cases that have this word are drawn in full lines, the others dashed.
     """
     path = Path(path)
     if path.suffix.lower() != ".png":
@@ -36,7 +37,11 @@ def plot_steps(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
     rows = list(rows)
     lines = step_lines(rows)
     if not lines:
-        raise InputError("no case was measured at several sizes", str(path), "Draw the rows of 'pliant bench shapes'")
+        raise InputError(
+            "no case was measured at several sizes",
+            str(path),
+            "Draw a bench that measures several, such as 'shapes', without --quick",
+        )
     matplotlib_module()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -44,7 +49,7 @@ def plot_steps(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
     figure = Figure(figsize=(6.4, 4.0), dpi=110, layout="constrained")
     axes = figure.add_subplot()
     for case, (particles, times) in lines.items():
-        style = "-" if "clusters" in case else "--"
+        style = "-" if solid in case else "--"
         axes.loglog(particles, times, style, marker="o", markersize=3, color=COLORS.get(case.split(",")[0]), label=case)
     axes.set_xlabel("particles")
     axes.set_ylabel("time of a step [ms]")

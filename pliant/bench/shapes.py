@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from pliant.bench.plot import plot_steps
 from pliant.bench.report import Report
 from pliant.bench.timing import copy_bandwidth, seconds_per_call
 from pliant.materials import Material
@@ -77,6 +80,11 @@ def step_seconds(sim: Simulation) -> float:
     steps = 4 if sim.device == "cpu" or sim.state.count > 2_000_000 else 20
     solver = sim.solvers[0]
     return seconds_per_call(lambda: solver.fused(sim.state, sim.dt, steps), sim.device) / steps
+
+
+def plot(rows: list[dict[str, Any]], path: str | Path) -> None:
+    """Draw the time of a step against the number of particles."""
+    plot_steps(rows, path, "clusters")
 
 
 def run(report: Report, device: str, quick: bool = False) -> None:

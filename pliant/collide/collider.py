@@ -5,13 +5,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 import warp as wp
 
 from pliant.collide.contacts import Contacts
 from pliant.settings import Described, setting
+
+if TYPE_CHECKING:
+    from pliant.collide.poses import Poses
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,6 +23,7 @@ class Surface(Described):
 
     friction: float = setting(0.6, "Coulomb friction coefficient", low=0.0, high=100.0)
     restitution: float = setting(0.0, "share of the approach speed that is kept", low=0.0, high=1.0)
+    margin: float = setting(0.0, "how far from the surface particles are kept", unit="m", low=0.0, high=1000.0)
 
 
 DEFAULT_SURFACE = Surface()
@@ -33,48 +37,15 @@ def numbers(default: Any, count: int, meaning: str) -> Any:
 class Detector(Protocol):
     """All colliders of one kind, on a device."""
 
-    def detect(self, before: wp.array, x: wp.array, margin: float, contacts: Contacts) -> None:
+    def detect(self, before: wp.array, x: wp.array, radius: wp.array, margin: float, contacts: Contacts) -> None:
         """Write the contacts of all particles with these colliders: for each its local plane and its depth [m].
 
         Args:
             before: where the particles come from [m]; x itself where that is not known.
             x: positions [m].
+            radius: of the particles, which are balls [m].
             margin: near misses up to this count as touching, with a depth of zero [m].
             contacts: slot k of particle i is row ``i * contacts.slots + k``; a depth of -1 says that there is none.
-        """
-        ...
-
-
-@runtime_checkable
-class MovingDetector(Detector, Protocol):
-    """Colliders of a kind that can be moved between frames, without a new recording of the frame."""
-
-    def arrays(self) -> dict[str, wp.array]:
-        """What a checkpoint must hold of them, by name; numbers only."""
-        ...
-
-    def now(self, slot: int) -> Collider:
-        """The collider in a slot as it is now."""
-        ...
-
-    def move(
-        self,
-        slot: int,
-        position: tuple[float, float, float],
-        velocity: tuple[float, float, float] | None,
-        radius: float | None,
-        steps: int,
-        duration: float,
-    ) -> None:
-        """Move the collider in a slot.
-
-        Args:
-            slot: of the contacts.
-            position: where to [m].
-            velocity: what contacts see [m/s], and it is there at once; if not given it glides there.
-            radius: its new radius [m], if it changes.
-            steps: detections that a glide takes.
-            duration: time that a glide takes [s].
         """
         ...
 
@@ -86,6 +57,7 @@ class Collider:
         kind: as in scene files. plural: for messages.
         meaning: one line of help.
         sources: keys of which a scene file must give exactly one.
+        movable: whether it is a `Movable`.
 
     Attributes:
         name: for messages.
@@ -98,6 +70,7 @@ class Collider:
     plural: ClassVar[str]
     meaning: ClassVar[str]
     sources: ClassVar[tuple[str, ...]] = ()
+    movable: ClassVar[bool] = False
     name: str
     surface: Surface
 
@@ -110,8 +83,8 @@ class Collider:
         return np.zeros((0, 3)), np.zeros((0, 3), np.int32)
 
     @classmethod
-    def detector(cls, colliders: Sequence[Self], slots: Sequence[int], device: str) -> Detector:
-        """What finds the contacts with all colliders of this kind in a scene, each in its slot."""
+    def detector(cls, colliders: Sequence[Self], slots: Sequence[int], poses: Poses, device: str) -> Detector:
+        """What finds the contacts with all colliders of this kind in a scene, each in its slot and its pose."""
         raise NotImplementedError
 
     @classmethod

@@ -24,6 +24,7 @@ class MapData:
     extend: int
     friction: float
     restitution: float
+    margin: float
 
 
 @wp.struct
@@ -95,6 +96,7 @@ def detect_ground(
     start: int,
     data: MapData,
     heights: wp.array2d(dtype=float),
+    radius: wp.array(dtype=float),
     x: wp.array(dtype=wp.vec3),
     slot: int,
     slots: int,
@@ -108,7 +110,8 @@ def detect_ground(
     normal = wp.normalize(wp.vec3(-ground.slope_x, 1.0, -ground.slope_z))
     depth = (ground.height - p[1]) * normal[1]
     row = i * slots + slot
-    if ground.found != 0 and depth >= -margin:
+    off = radius[i] + data.margin
+    if ground.found != 0 and depth >= -margin - off:
         if depth > 0.0:
             depth = way_out(data, heights, p, normal, depth)
             if depth < 0.0:
@@ -117,10 +120,10 @@ def detect_ground(
                 depth = ground.height - p[1]
         plane = PlaneData()
         plane.normal = normal
-        plane.offset = wp.dot(normal, p) + depth
+        plane.offset = wp.dot(normal, p) + depth + off
         plane.friction = data.friction
         plane.restitution = data.restitution
         surface_out[row] = plane
-        depth_out[row] = wp.max(depth, 0.0)
+        depth_out[row] = wp.max(depth + off, 0.0)
     else:
         depth_out[row] = -1.0

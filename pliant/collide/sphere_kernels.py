@@ -1,7 +1,8 @@
-"""Contacts of particles with spheres, which may glide from one place to another while a frame runs."""
+"""Contacts of particles with spheres."""
 
 import warp as wp
 
+from pliant.collide.pose_kernels import Pose, velocity_at
 from pliant.physics.contact import PlaneData
 
 wp.set_module_options({"enable_backward": False})
@@ -19,6 +20,7 @@ class SphereData:
     inside: int
     friction: float
     restitution: float
+    margin: float
 
 
 @wp.struct
@@ -27,18 +29,6 @@ class Wall:
 
     normal: wp.vec3
     found: int
-
-
-@wp.kernel
-def glide_spheres(start: int, glide_inout: wp.array(dtype=wp.vec4), rate_inout: wp.array(dtype=wp.vec3)):
-    """Do one step of each glide: displacement per step [m] and steps left; what has arrived stands still."""
-    k = start + wp.tid()
-    glide = glide_inout[k]
-    if glide[3] > 0.0:
-        glide_inout[k] = wp.vec4(glide[0], glide[1], glide[2], glide[3] - 1.0)
-    elif glide[0] != 0.0 or glide[1] != 0.0 or glide[2] != 0.0:
-        glide_inout[k] = wp.vec4(0.0, 0.0, 0.0, 0.0)
-        rate_inout[k] = wp.vec3(0.0, 0.0, 0.0)
 
 
 @wp.func
@@ -100,9 +90,9 @@ def detect_spheres(
     start: int,
     spheres: wp.array(dtype=SphereData),
     slot_of: wp.array(dtype=int),
-    place: wp.array(dtype=wp.vec4),
-    glide: wp.array(dtype=wp.vec4),
-    rate: wp.array(dtype=wp.vec3),
+    row_of: wp.array(dtype=int),
+    poses: wp.array(dtype=Pose),
+    radius: wp.array(dtype=float),
     before: wp.array(dtype=wp.vec3),
     x: wp.array(dtype=wp.vec3),
     count: int,
@@ -114,30 +104,32 @@ def detect_spheres(
     i = start + wp.tid()
     for k in range(count):
         sphere = spheres[k]
-        step = wp.vec3(glide[k][0], glide[k][1], glide[k][2])
-        radius = place[k][3]
-        center = wp.vec3(place[k][0], place[k][1], place[k][2]) - glide[k][3] * step
+        pose = poses[row_of[k]]
+        off = radius[i] + sphere.margin
         # the sphere moves during the step too: a way counts as it is seen from the sphere
-        came = before[i] - (center - step)
-        p = x[i] - center
+        came = before[i] - (pose.center - pose.step)
+        p = x[i] - pose.center
         wall = Wall()
         turn = float(1.0)
+        wide = pose.radius + off
         if sphere.inside != 0:
             turn = -1.0
-            wall = wall_from_inside(came, p, radius, margin)
+            wide = wp.max(pose.radius - off, 0.0)
+            wall = wall_from_inside(came, p, wide, margin)
         else:
-            slack = 1.0e-6 * (wp.length(center) + radius)
-            wall = wall_from_outside(came, p, radius, margin, slack)
+            slack = 1.0e-6 * (wp.length(pose.center) + wide)
+            wall = wall_from_outside(came, p, wide, margin, slack)
         slot = i * slots + slot_of[k]
         if wall.found != 0:
             n = wall.normal
+            touched = wp.transpose(pose.turn) * ((turn * pose.radius) * n)
             plane = PlaneData()
             plane.normal = n
-            plane.offset = wp.dot(n, center) + turn * radius
-            plane.velocity = rate[k] + sphere.slide - wp.dot(sphere.slide, n) * n
+            plane.offset = wp.dot(n, pose.center) + turn * wide
+            plane.velocity = velocity_at(pose, touched) + sphere.slide - wp.dot(sphere.slide, n) * n
             plane.friction = sphere.friction
             plane.restitution = sphere.restitution
             surface_out[slot] = plane
-            depth_out[slot] = wp.max(turn * radius - wp.dot(n, p), 0.0)
+            depth_out[slot] = wp.max(turn * wide - wp.dot(n, p), 0.0)
         else:
             depth_out[slot] = -1.0

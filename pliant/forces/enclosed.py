@@ -66,6 +66,9 @@ class EnclosedPressure:
         self._share = wp.zeros(len(particle), dtype=wp.vec3d, device=device)
         self._part = wp.zeros(runs.count, dtype=wp.vec3d, device=device)
         self.pressure = wp.zeros(len(bodies), dtype=float, device=device)
+        self.names = [body.name for body in bodies]
+        self.gas = wp.array(np.array([_gas(s) for s in self.settings]), dtype=wp.vec3d, device=device)
+        self._weight = wp.zeros(len(bodies), dtype=wp.vec3, device=device)
 
     def _struct(self, b: int, body: Body) -> kernels.EnclosedBody:
         settings, data = self.settings[b], kernels.EnclosedBody()
@@ -74,7 +77,7 @@ class EnclosedPressure:
         data.law = settings.law
         data.rest_volume = self.rest_volume[b]
         if isinstance(settings, Pressure):
-            data.stiffness, data.ambient = settings.overpressure, settings.ambient
+            data.ambient = settings.ambient
         else:
             data.stiffness, data.damping_time = settings.stiffness, settings.damping
         return data
@@ -94,18 +97,45 @@ class EnclosedPressure:
         runs = [self._chunk_starts, self._share]
         launch(kernels.sum_chunks, self._runs.count, runs, [self._part], device=self.device, grain=CHUNKS_PER_THREAD)
         bodies = [self._data, self._part, wp.float64(dt)]
-        launch(kernels.find_pressure, len(self.settings), bodies, [self.pressure], device=self.device)
-        push = [*ids, self._gradient, self.pressure]
+        launch(kernels.find_pressure, len(self.settings), bodies, [self.gas, self.pressure], device=self.device)
+        push = [*ids, self._gradient, self.pressure, self._data, self._weight, state.x]
         launch(kernels.push_out, count, push, [state.f_ext], device=self.device, grain=4 * VERTICES_PER_THREAD)
 
     def arrays(self) -> dict[str, wp.array]:
-        """Nothing is remembered from one substep to the next."""
-        return {}
+        """The overpressures of gases as they are now, where they are going, and how fast."""
+        return {"gas": self.gas}
+
+    def surround(self, gravity: Sequence[float], air_density: float) -> None:
+        """Tell of the gravity [m/s^2] and the air [kg/m^3] around, between frames; gases of known density float."""
+        rows = np.zeros((len(self.settings), 3), np.float32)
+        for row, settings in zip(rows, self.settings, strict=True):
+            if isinstance(settings, Pressure) and settings.gas_density is not None:
+                row[:] = (settings.gas_density - air_density) * np.array(gravity)
+        self._weight.assign(rows)
+
+    def set_pressure(self, name: str, overpressure: float, seconds: float) -> None:
+        """Let gas into a body or out of it until it has an overpressure [Pa] at its rest volume."""
+        gas = self.gas.numpy().copy()
+        row = gas[self.names.index(name)]
+        row[1] = overpressure
+        if seconds > 0.0:
+            row[2] = abs(overpressure - row[0]) / seconds
+        else:
+            row[0] = overpressure
+        self.gas.assign(gas)
+
+    def volume(self, name: str, x: np.ndarray) -> float:
+        """Volume of a body [m^3] in positions x [m] (n, 3)."""
+        return enclosed_volume(x, self._triangles[self.names.index(name)])
 
     def energy(self, x: np.ndarray) -> float:
         """Energy of positions x [m] (n, 3) float64 [J]."""
         shares = [enclosed_volume(x, t) / v for t, v in zip(self._triangles, self.rest_volume, strict=True)]
-        return sum(s.energy(r, v) for s, r, v in zip(self.settings, shares, self.rest_volume, strict=True))
+        now = [
+            dataclasses.replace(s, overpressure=float(gas[0])) if isinstance(s, Pressure) else s
+            for s, gas in zip(self.settings, self.gas.numpy(), strict=True)
+        ]
+        return sum(s.energy(r, v) for s, r, v in zip(now, shares, self.rest_volume, strict=True))
 
     def _fastest(self, slopes: Sequence[tuple[float, float]]) -> tuple[float, float]:
         """Bounds of omega^2 [1/s^2] and of the damping rate [1/s] over all bodies, at rest.
@@ -127,6 +157,15 @@ class EnclosedPressure:
             square = max(square, own + pressure * around)
             rate = max(rate, damping * own)
         return square, rate
+
+
+def _gas(settings: Pressure | GlobalVolume) -> tuple[float, float, float]:
+    """Overpressure now, where it is going [Pa], and how fast [Pa/s]."""
+    if not isinstance(settings, Pressure):
+        return 0.0, 0.0, 0.0
+    if settings.rise <= 0.0:
+        return settings.overpressure, settings.overpressure, 0.0
+    return 0.0, settings.overpressure, settings.overpressure / settings.rise
 
 
 def enclosed_volume(x: np.ndarray, triangles: np.ndarray) -> float:

@@ -16,7 +16,7 @@ class EnclosedBody:
         anchor: the particle that volumes are measured about, so that nothing cancels far from the origin.
         law: GAS or BULK.
         rest_volume: [m^3].
-        stiffness: overpressure at rest of a gas, bulk stiffness otherwise [Pa].
+        stiffness: bulk stiffness [Pa]; of a gas see `find_pressure`.
         ambient: pressure outside [Pa].
         damping_time: damping over stiffness [s].
     """
@@ -87,9 +87,13 @@ def find_pressure(
     bodies: wp.array(dtype=EnclosedBody),
     part: wp.array(dtype=wp.vec3d),
     dt: wp.float64,
+    gas_inout: wp.array(dtype=wp.vec3d),
     pressure_out: wp.array(dtype=float),
 ):
-    """The pressure in each body [Pa]."""
+    """The pressure in each body [Pa], and the next overpressure of its gas.
+
+    `gas_inout` holds the overpressure at the rest volume [Pa], where it is going [Pa], and how fast [Pa/s].
+    """
     b = start + wp.tid()
     body = bodies[b]
     total = wp.vec3d(wp.float64(0.0), wp.float64(0.0), wp.float64(0.0))
@@ -104,9 +108,12 @@ def find_pressure(
         pressure = bulk_pressure(share, rate, body.stiffness, body.damping_time)
         slope = body.stiffness
     else:
-        at_rest = body.stiffness
-        pressure = gas_pressure(share, body.ambient, body.stiffness)
-        slope = gas_slope(share, body.ambient, body.stiffness)
+        gas = gas_inout[b]
+        at_rest = gas[0]
+        pressure = gas_pressure(share, body.ambient, at_rest)
+        slope = gas_slope(share, body.ambient, at_rest)
+        most = gas[2] * dt
+        gas_inout[b] = wp.vec3d(at_rest + wp.clamp(gas[1] - at_rest, -most, most), gas[1], gas[2])
     square = slope * total[2] / body.rest_volume
     pressure_out[b] = wp.float32(at_rest + stable_part(square, body.damping_time, dt) * (pressure - at_rest))
 
@@ -118,9 +125,14 @@ def push_out(
     body_of: wp.array(dtype=int),
     gradient: wp.array(dtype=wp.vec3),
     pressure: wp.array(dtype=float),
+    bodies: wp.array(dtype=EnclosedBody),
+    weight: wp.array(dtype=wp.vec3),
+    x: wp.array(dtype=wp.vec3),
     f_ext_inout: wp.array(dtype=wp.vec3),
 ):
-    """Add p dV/dx_i."""
+    """Add p dV/dx_i, where p grows along `weight` [N/m^3], by which gas and air weigh differently."""
     k = start + wp.tid()
     i = particle[k]
-    f_ext_inout[i] = f_ext_inout[i] + pressure[body_of[k]] * gradient[k]
+    b = body_of[k]
+    here = pressure[b] + wp.dot(weight[b], x[i] - x[bodies[b].anchor])
+    f_ext_inout[i] = f_ext_inout[i] + here * gradient[k]

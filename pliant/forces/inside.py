@@ -118,6 +118,24 @@ def inside_forces(model: Model, device: str) -> list[Force]:
     return forces
 
 
+def surround(forces: Sequence[Force], gravity: Sequence[float], air_density: float) -> None:
+    """Tell the forces of the gravity [m/s^2] and the air [kg/m^3] around the bodies, between frames."""
+    for force in forces:
+        if isinstance(force, EnclosedPressure):
+            force.surround(gravity, air_density)
+
+
+def gas_of(forces: Sequence[Force], name: str) -> EnclosedPressure:
+    """The force of the gas in a body."""
+    for force in forces:
+        if isinstance(force, EnclosedPressure) and name in force.names:
+            if isinstance(force.settings[force.names.index(name)], Pressure):
+                return force
+    raise InputError(
+        "no gas is in the body", f"body '{name}'.volume", "Add it with volume=Pressure(...), which holds a gas"
+    )
+
+
 def check_integrator(integrator: str) -> None:
     """Refuse integrators that see the force of a substep at several moments."""
     if integrator in STAGED_INTEGRATORS:

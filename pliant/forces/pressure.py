@@ -22,6 +22,10 @@ class Pressure(Described):
     E(V) = ambient (V - V0) - (ambient + overpressure) V0 ln(V/V0). Below 2 % of the rest volume the pressure of 2 %
     is kept. An overpressure of zero is a sealed body, of which neither side pushes until it is squeezed. A body spread
     so flat that its volume answers too fast for the step gets the part of the change of pressure that the step stands.
+
+    A balloon is filled over the time `rise`; `Simulation.set_pressure` lets gas in or out later. With a `gas_density`
+    the pressures of gas and air grow downwards with their weights, so that the body is lifted by what the air in its
+    place would weigh and pulled down by the weight of the gas; the gas has no inertia.
     """
 
     kind: ClassVar[str] = "pressure"
@@ -32,6 +36,17 @@ class Pressure(Described):
     )
     ambient: float = setting(
         101325.0, "pressure outside; the larger, the stiffer the gas", unit="Pa", low=0.0, high=1e12
+    )
+
+    rise: float = setting(
+        0.0, "time over which the overpressure grows evenly from nothing", unit="s", low=0.0, high=1e6
+    )
+    gas_density: float | None = setting(
+        None,
+        "density of the gas, which floats in the air of the scene: helium 0.17, hot air 0.95; no buoyancy if not given",
+        unit="kg/m^3",
+        low=0.0,
+        high=1e5,
     )
 
     def __post_init__(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from pliant.errors import InputError
 from pliant.mesh import arrays
+from pliant.vectors import as_positive
 
 SHORT_SEGMENT = 1e-7
 """Length of a segment over the extent of its mesh below which it counts as none."""
@@ -28,6 +30,7 @@ class RodMesh:
         radius: of each segment [m], (m,) or one number.
         name: for messages and files.
         notes: what was done to the mesh on its way here, for the user.
+        seen_radius: of the tubes that it is drawn as [m], where a strand stands for many; its radius if not given.
     """
 
     vertices: np.ndarray
@@ -35,6 +38,7 @@ class RodMesh:
     radius: Any = 0.005
     name: str = ""
     notes: tuple[str, ...] = ()
+    seen_radius: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "vertices", arrays.as_points(self.vertices, "RodMesh.vertices"))
@@ -48,6 +52,33 @@ class RodMesh:
                 f"Give one number, or one for each of the {len(self.segments)} segments",
             ) from error
         object.__setattr__(self, "radius", radius)
+        if self.seen_radius is not None:
+            object.__setattr__(self, "seen_radius", as_positive(self.seen_radius, "RodMesh.seen_radius", "m"))
+
+    @staticmethod
+    def load(path: str | os.PathLike, radius: float | None = None, seen_radius: float | None = None) -> RodMesh:
+        """Read rods from a file: polylines of ``.obj``, edges of ``.ply``, ``.swc``, ``.hair``, lines of ``.gltf``.
+
+        Points of one place are merged where lines meet in them, and segments without a length are left out; `notes`
+        say so.
+
+        Args:
+            path: the file; ``.obj``, ``.ply`` and ``.swc`` may be compressed (``.gz``).
+            radius: of all segments [m]; that of the file if not given, or 0.005 m where it has none.
+            seen_radius: of the tubes that it is drawn as [m]; the radius if not given.
+        """
+        from pliant.mesh.io import rod_files
+
+        return dataclasses.replace(rod_files.read(path, radius), seen_radius=seen_radius)
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the rods in the format that the suffix names: ``.swc`` (exactly), ``.obj`` or ``.ply``.
+
+        OBJ has no radii, and they are left out of it.
+        """
+        from pliant.mesh.io import rod_files
+
+        rod_files.write(self, path)
 
     # Validity
 
@@ -140,6 +171,14 @@ class RodMesh:
         """The root of each part (p,) int64."""
         return np.flatnonzero(self.parents < 0)
 
+    def root_segments(self) -> np.ndarray:
+        """The root of each part and the vertex after it, where its longest chain goes (2p,) int64; to be pinned.
+
+        Both ends of a first segment that are held keep its direction as well as its place.
+        """
+        place = np.flatnonzero(self.parents[self.depth_first] < 0)
+        return np.stack([self.depth_first[place], self.depth_first[place + 1]], axis=1).reshape(-1)
+
     # Measures
 
     def edges(self) -> np.ndarray:
@@ -178,13 +217,17 @@ class RodMesh:
     def scaled(self, factor: Any) -> RodMesh:
         """A copy scaled about the origin by one positive factor, or by three; radii by their geometric mean."""
         factors = arrays.scale_factors(factor, "scaled(factor)")
+        mean = float(factors.prod()) ** (1.0 / 3.0)
         return dataclasses.replace(
-            self, vertices=self.vertices * factors, radius=self.radius * float(factors.prod()) ** (1.0 / 3.0)
+            self,
+            vertices=self.vertices * factors,
+            radius=self.radius * mean,
+            seen_radius=None if self.seen_radius is None else self.seen_radius * mean,
         )
 
     @staticmethod
     def joined(parts: Sequence[RodMesh], name: str = "") -> RodMesh:
-        """Several meshes as one; nothing is merged."""
+        """Several meshes as one; nothing is merged. They are drawn as thick as the first is."""
         first = np.cumsum([0, *(len(part.vertices) for part in parts)])
         return RodMesh(
             np.concatenate([part.vertices for part in parts]),
@@ -192,4 +235,5 @@ class RodMesh:
             np.concatenate([part.radius for part in parts]),
             name,
             tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+            parts[0].seen_radius,
         )

@@ -1,23 +1,22 @@
-"""Solids cut into tets and sheets cut into triangles, made by formula: centred at the origin, y up."""
+"""Solids cut into tets, sheets cut into triangles and rods, made by formula: centred at the origin, y up."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from pliant.errors import InputError
 from pliant.mesh import arrays
+from pliant.mesh import shape_arguments as given
+from pliant.mesh.look import Look
+from pliant.mesh.rod_shapes import rope as rope
+from pliant.mesh.rod_shapes_hair import hair as hair
+from pliant.mesh.rod_shapes_tree import tree as tree
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
-
-MAX_ELEMENTS = 40_000_000
-"""Most tets or triangles a shape may have."""
-SMALLEST, LARGEST = 1e-9, arrays.FARTHEST
-"""Range of lengths that can be meshed [m]: the volumes of smaller or larger tets leave the range of float32."""
 
 KUHN_PATHS = tuple(itertools.permutations(range(3)))
 """The six tets of a cube: walks along its edges from corner (0, 0, 0) to corner (1, 1, 1)."""
@@ -25,41 +24,6 @@ FIVE_EVEN = (((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)), ((1, 1, 0), (0, 1, 0)
              ((1, 0, 1), (0, 0, 1), (1, 1, 1), (1, 0, 0)), ((0, 1, 1), (0, 0, 1), (0, 1, 0), (1, 1, 1)),
              ((1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1)))  # fmt: skip
 """The five tets of a cube, one to each of four corners and one in the middle; every second cube is mirrored."""
-
-
-def _length(value: Any, where: str) -> float:
-    """A length in metres, or an `InputError`."""
-    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value <= 0.0:
-        raise InputError(f"{value!r} is not a positive finite number", where, "Give a length in metres")
-    if not SMALLEST <= value <= LARGEST:
-        raise InputError(f"{value!r} m is out of range", where, f"Give a length from {SMALLEST:g} to {LARGEST:g} m")
-    return float(value)
-
-
-def _several(values: Any, count: int, where: str) -> list[Any]:
-    """``values`` as a list of ``count``; one value stands for all."""
-    if isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, str):
-        if len(values) != count:
-            raise InputError(f"{values!r} has {len(values)} entries", where, f"Give {count} of them, or one for all")
-        return list(values)
-    return [values] * count
-
-
-def _lengths(values: Any, count: int, where: str) -> list[float]:
-    return [_length(value, where) for value in _several(values, count, where)]
-
-
-def _cells(values: Any, count: int, where: str) -> list[int]:
-    return [arrays.whole(value, where) for value in _several(values, count, where)]
-
-
-def _bound(elements: int, where: str) -> None:
-    """Raise when a shape would get too many elements."""
-    if elements > MAX_ELEMENTS:
-        raise InputError(
-            f"this makes {elements:,} elements", where, f"Give fewer cells: at most {MAX_ELEMENTS:,} elements are made"
-        )
 
 
 def box(size: Any = (1.0, 1.0, 1.0), cells: Any = 8, split: str = "six") -> TetMesh:
@@ -71,11 +35,10 @@ def box(size: Any = (1.0, 1.0, 1.0), cells: Any = 8, split: str = "six") -> TetM
         split: "six" cuts each cell into six equal tets around one diagonal (Kuhn), all cells alike; "five" into a
             regular tet and four corners, mirrored from cell to cell.
     """
-    lengths = _lengths(size, 3, "box(size)")
-    nx, ny, nz = _cells(cells, 3, "box(cells)")
-    if split not in ("six", "five"):
-        raise InputError(f"{split!r} is not a way to cut a cell", "box(split)", "Give 'six' or 'five'")
-    _bound(nx * ny * nz * (6 if split == "six" else 5), "box(cells)")
+    lengths = given.lengths(size, 3, "box(size)")
+    nx, ny, nz = given.cells(cells, 3, "box(cells)")
+    split = given.as_word(split, "box", "split")
+    given.bound(nx * ny * nz * (6 if split == "six" else 5), "box(cells)")
 
     x, y, z = (np.linspace(-0.5 * side, 0.5 * side, n + 1) for side, n in zip(lengths, (nx, ny, nz), strict=True))
     vertices = np.stack(np.broadcast_arrays(x, y[:, None], z[:, None, None]), axis=-1).reshape(-1, 3)
@@ -105,7 +68,7 @@ def _kuhn_corners(path: tuple[int, ...]) -> np.ndarray:
 
 def tetrahedron(edge: float = 1.0) -> TetMesh:
     """One regular tet, its centre at the origin; ``edge`` [m]."""
-    edge = _length(edge, "tetrahedron(edge)")
+    edge = given.as_length(edge, "tetrahedron(edge)")
     corners = np.array([[1, 1, 1], [-1, 1, -1], [1, -1, -1], [-1, -1, 1]]) * (edge / math.sqrt(8.0))
     return _positive(corners, np.array([[0, 1, 2, 3]]), "tetrahedron")
 
@@ -120,18 +83,18 @@ def ball(radius: float = 0.5, cells: int = 8) -> TetMesh:
         radius: [m].
         cells: layers from the centre to the surface.
     """
-    radius = _length(radius, "ball(radius)")
+    radius = given.as_length(radius, "ball(radius)")
     cells = arrays.whole(cells, "ball(cells)")
-    _bound(20 * cells**3, "ball(cells)")
+    given.bound(20 * cells**3, "ball(cells)")
     directions, layers, tets = _icosahedral_ball(cells)
     return _positive(directions * (radius * layers / cells)[:, None], tets, "ball")
 
 
 def ellipsoid(radii: Any = (0.6, 0.4, 0.5), cells: int = 8) -> TetMesh:
     """A stretched `ball`; ``radii`` along x, y, z [m], ``cells`` from the centre to the surface."""
-    lengths = _lengths(radii, 3, "ellipsoid(radii)")
+    lengths = given.lengths(radii, 3, "ellipsoid(radii)")
     cells = arrays.whole(cells, "ellipsoid(cells)")
-    _bound(20 * cells**3, "ellipsoid(cells)")
+    given.bound(20 * cells**3, "ellipsoid(cells)")
     mesh = ball(1.0, cells)
     return TetMesh(mesh.vertices * lengths, mesh.tets, "ellipsoid")
 
@@ -144,12 +107,12 @@ def cylinder(radius: float = 0.5, height: float = 1.0, cells: int = 6, layers: i
         cells: rings from the axis to the side.
         layers: slices along the height; chosen as high as the rings are wide when not given.
     """
-    radius, height = _length(radius, "cylinder(radius)"), _length(height, "cylinder(height)")
+    radius, height = given.as_length(radius, "cylinder(radius)"), given.as_length(height, "cylinder(height)")
     cells = arrays.whole(cells, "cylinder(cells)")
     if layers is None:
-        layers = max(1, round(min(height * cells / radius, MAX_ELEMENTS)))
+        layers = max(1, round(min(height * cells / radius, given.MAX_ELEMENTS)))
     layers = arrays.whole(layers, "cylinder(layers)")
-    _bound(18 * cells**2 * layers, "cylinder(cells)")
+    given.bound(18 * cells**2 * layers, "cylinder(cells)")
     points, triangles = _disc(cells)
     levels = np.linspace(-0.5 * height, 0.5 * height, layers + 1)
     vertices = np.empty((layers + 1, len(points), 3))
@@ -168,16 +131,16 @@ def torus(radius: float = 0.35, tube: float = 0.15, cells: int = 4, around: int 
         cells: rings from the middle of the tube to its skin.
         around: slices around the axis; chosen as long as the rings are wide when not given.
     """
-    radius, tube = _length(radius, "torus(radius)"), _length(tube, "torus(tube)")
+    radius, tube = given.as_length(radius, "torus(radius)"), given.as_length(tube, "torus(tube)")
     if tube >= radius:
         raise InputError(
             f"{tube:g} m is not smaller than the radius {radius:g} m", "torus(tube)", "Give a thinner tube"
         )
     cells = arrays.whole(cells, "torus(cells)")
     if around is None:
-        around = max(3, round(min(math.tau * radius * cells / tube, MAX_ELEMENTS)))
+        around = max(3, round(min(math.tau * radius * cells / tube, given.MAX_ELEMENTS)))
     around = arrays.whole(around, "torus(around)", low=3)
-    _bound(18 * cells**2 * around, "torus(cells)")
+    given.bound(18 * cells**2 * around, "torus(cells)")
     points, triangles = _disc(cells)
     angles = math.tau * np.arange(around)[:, None] / around
     outward = radius + tube * points[:, 0]
@@ -189,16 +152,20 @@ def torus(radius: float = 0.35, tube: float = 0.15, cells: int = 4, around: int 
     return _positive(vertices.reshape(-1, 3), tets, "torus")
 
 
-def sheet(size: Any = (1.0, 1.0), cells: Any = 16) -> SurfaceMesh:
-    """A flat grid of triangles in the plane y = 0, facing up, diagonals alternating; vertices run along x first.
+def sheet(size: Any = (1.0, 1.0), cells: Any = 16, diagonals: str = "alternating") -> SurfaceMesh:
+    """A flat grid of triangles in the plane y = 0, facing up; vertices run along x first.
+
+    Its texture coordinates go from 0 to 1, u along x (the warp of a cloth) and v against z (the weft).
 
     Args:
         size: along x and z, or one length for a square [m].
         cells: along x and z, or one number for both.
+        diagonals: of the cells: "alternating" from cell to cell, which is as stiff along one as along the other, or
+            all the "same".
     """
-    lengths = _lengths(size, 2, "sheet(size)")
-    nx, nz = _cells(cells, 2, "sheet(cells)")
-    _bound(2 * nx * nz, "sheet(cells)")
+    lengths = given.lengths(size, 2, "sheet(size)")
+    nx, nz = given.cells(cells, 2, "sheet(cells)")
+    given.bound(2 * nx * nz, "sheet(cells)")
     x, z = (np.linspace(-0.5 * side, 0.5 * side, n + 1) for side, n in zip(lengths, (nx, nz), strict=True))
     vertices = np.zeros((nz + 1, nx + 1, 3))
     vertices[..., 0], vertices[..., 2] = x, z[:, None]
@@ -206,8 +173,11 @@ def sheet(size: Any = (1.0, 1.0), cells: Any = 16) -> SurfaceMesh:
     first = (i + (nx + 1) * k).astype(np.int32).ravel()
     a, b, c, d = 0, 1, nx + 1, nx + 2
     patterns = np.array([[[a, c, d], [a, d, b]], [[a, c, b], [b, c, d]]], dtype=np.int32)
-    triangles = first[:, None, None] + patterns[((i + k) % 2).ravel()]
-    return SurfaceMesh(vertices.reshape(-1, 3), triangles.reshape(-1, 3), "sheet")
+    turned = (i + k) % 2 if given.as_word(diagonals, "sheet", "diagonals") == "alternating" else 0 * (i + k)
+    triangles = (first[:, None, None] + patterns[turned.ravel()]).reshape(-1, 3)
+    column, row = triangles % (nx + 1), triangles // (nx + 1)
+    uv = np.stack([column / nx, 1.0 - row / nz], axis=-1).astype(np.float32)
+    return SurfaceMesh(vertices.reshape(-1, 3), triangles, "sheet", look=Look(uv=uv))
 
 
 def _positive(vertices: np.ndarray, tets: np.ndarray, name: str) -> TetMesh:

@@ -28,9 +28,10 @@ def load_mesh(source: str | os.PathLike | Mesh) -> Mesh:
     if isinstance(source, (TetMesh, VoxelLattice, SurfaceMesh)):
         return source
     if not isinstance(source, (str, os.PathLike)):
-        raise InputError(
-            f"{type(source).__name__} is no mesh", "prepare", "Give a file, a sample mesh's name or a mesh"
-        )
+        remedy = "Give a file, a sample mesh's name or a mesh"
+        if type(source).__name__ in ("RodMesh", "PointCloud"):
+            remedy = "It needs no preparation: hand it to Scene.add or Scene.add_body"
+        raise InputError(f"{type(source).__name__} is no mesh that is prepared", "prepare", remedy)
     text = os.fspath(source)
     if isinstance(text, str) and text in asset_names() and not os.path.exists(text):
         return dataclasses.replace(read_mesh(asset_path(text)), name=text)

@@ -13,6 +13,8 @@ from pliant.mesh.embed import Embedding
 from pliant.mesh.look import Look
 from pliant.mesh.points import ball_offsets, ball_triangles, ball_vertices
 from pliant.mesh.surface import SurfaceMesh
+from pliant.mesh.tubes import Tubes
+from pliant.mesh.wrinkles import WrinkleMap
 from pliant.model.particles import Particles
 from pliant.model.springs import Springs
 from pliant.model.tets import Tets
@@ -21,7 +23,11 @@ from pliant.model.triangles import Triangles
 
 @dataclasses.dataclass
 class Elements:
-    """What one body contributes, in its own particle numbers; `own` is what its method alone knows of it."""
+    """What one body contributes, in its own particle numbers.
+
+    `own` is what its method alone knows of it, `spare` the number of particles to set aside behind its own for what
+    comes apart.
+    """
 
     springs: Springs
     triangles: Triangles
@@ -30,6 +36,7 @@ class Elements:
     notes: list[str] = dataclasses.field(default_factory=list)
     clusters: Clusters | None = None
     own: Any = None
+    spare: int = 0
 
 
 @dataclasses.dataclass(eq=False)
@@ -59,8 +66,11 @@ class Body:
         embedding: the skin's vertices, in the model's particle numbers.
         look: paints, names and texture coordinates of what is seen.
         painted: whether what is seen is drawn in the look's paints rather than in `color`.
+        segments: of rods, in numbers within the body's run of particles (m, 2) int32; None for other bodies.
+        tubes: the rings that the skin of rods is made of, around particles numbered within the body's run.
+        wrinkles: the waves on its skin, in the model's particle numbers; its embedding then is that without them.
         clusters: groups of its particles, numbered within the body's run of particles; None for methods without them.
-            A skin that has no embedding follows them.
+            A skin that has neither embedding nor tubes follows them.
         rest_shape: what it has in common with other bodies made of the same mesh, for methods that share it.
         turn: rotation of its rest shape at build (3, 3).
         own: what its method alone knows of it, in the body's own particle numbers.
@@ -81,6 +91,9 @@ class Body:
     surface: np.ndarray
     skin: SurfaceMesh | None = None
     embedding: Embedding | None = None
+    segments: np.ndarray | None = None
+    tubes: Tubes | None = None
+    wrinkles: WrinkleMap | None = None
     look: Look | None = None
     painted: bool = False
     clusters: Clusters | None = None
@@ -89,6 +102,11 @@ class Body:
     turn: np.ndarray = dataclasses.field(default_factory=lambda: np.eye(3))
     own: Any = None
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def spares(self) -> int:
+        """Particles behind its own that are set aside for what comes apart."""
+        return self.particles[1] - self.particles[0] - len(self.rank)
 
     @property
     def particle_of(self) -> np.ndarray:
@@ -105,7 +123,14 @@ class Body:
     @property
     def follows_clusters(self) -> bool:
         """Whether its skin follows clusters: then the particles alone do not tell where the skin is."""
-        return self.skin is not None and self.embedding is None
+        return self.skin is not None and self.embedding is None and self.tubes is None
+
+    @property
+    def is_skin_recorded(self) -> bool:
+        """Whether recordings hold its skin's vertices beside the particles: those that no embedding gives."""
+        return self.skin is not None and (
+            self.embedding is None or self.wrinkles is not None or bool(self.options.get("tears"))
+        )
 
     def seen_of(self, x: np.ndarray) -> np.ndarray:
         """Vertices of what is seen without a skin [m] (n, 3) float32, from its own in the user's order (n, 3)."""
@@ -164,7 +189,7 @@ class Model:
         return Model(
             bodies,
             self.particles,
-            Springs(s.pairs[spring], s.rest_length[spring], s.stiffness[spring]),
+            Springs(s.pairs[spring], s.rest_length[spring], s.stiffness[spring], s.kind[spring]),
             Triangles(r.corners[triangle], r.rest_area[triangle]),
             Tets(t.corners[tet], t.rest_volume[tet]),
         )

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from pliant.errors import InputError
+
+# Where particles are that are set aside [m].
+ASIDE = np.array([0.0, 1e5, 0.0])
 
 
 @dataclasses.dataclass
@@ -17,18 +21,39 @@ class Particles:
     Attributes:
         rest: rest positions in the world at build [m] (n, 3) float64.
         velocity: velocities at build [m/s] (n, 3) float64.
-        mass: [kg] (n,) float64.
+        mass: [kg] (n,) float64; zero for those that are set aside.
         body: body number (n,) int32.
+        radius: how far colliders are kept off [m] (n,) float64: half the thickness of a sheet, the radius of a rod;
+            zeros if not given.
     """
 
     rest: np.ndarray
     velocity: np.ndarray
     mass: np.ndarray
     body: np.ndarray
+    radius: Any = None
+
+    def __post_init__(self) -> None:
+        if self.radius is None:
+            self.radius = np.zeros(len(self.mass))
 
     @property
     def count(self) -> int:
         return len(self.mass)
+
+    def with_spares(self, count: int) -> Particles:
+        """These, and so many without mass that are set aside, far away."""
+        if count == 0:
+            return self
+        return dataclasses.replace(
+            self,
+            rest=np.concatenate([self.rest, np.tile(ASIDE, (count, 1))]),
+            velocity=np.concatenate([self.velocity, np.zeros((count, 3))]),
+            mass=np.concatenate([self.mass, np.zeros(count)]),
+            body=np.concatenate([self.body, np.zeros(count, np.int32)]),
+            # copies of particles of the body, which all have about the same
+            radius=np.concatenate([self.radius, np.full(count, self.radius.max(initial=0.0))]),
+        )
 
     @staticmethod
     def concat(groups: Sequence[Particles]) -> Particles:
@@ -38,6 +63,7 @@ class Particles:
             np.concatenate([g.velocity for g in groups]),
             np.concatenate([g.mass for g in groups]),
             np.concatenate([np.full(g.count, b, np.int32) for b, g in enumerate(groups)]),
+            np.concatenate([g.radius for g in groups]),
         )
 
     def check(self, where: str = "particles") -> None:
@@ -46,8 +72,9 @@ class Particles:
             if bad.any():
                 i = int(np.argmax(bad))
                 raise InputError(f"the {name} of particle {i} is {array[i]}", where, "Give finite numbers")
-        if (self.mass <= 0).any():
-            i = int(np.argmax(self.mass <= 0))
+        bad = (self.mass <= 0) & (self.rest != ASIDE).any(axis=1)
+        if bad.any():
+            i = int(np.argmax(bad))
             raise InputError(
                 f"particle {i} has the mass {self.mass[i]:g} kg",
                 where,

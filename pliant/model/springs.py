@@ -9,6 +9,13 @@ import numpy as np
 
 from pliant.errors import InputError
 
+# What a spring is there for (Provot 1995; the Lecture's ropes).
+STRUCTURAL = 0  # along an edge of the mesh, against stretch
+SHEAR = 1  # along a diagonal of a quad or cube
+BEND = 2  # over two edges
+TORSION = 3  # over three segments of a rod
+KINDS = {"structural": STRUCTURAL, "shear": SHEAR, "bend": BEND, "torsion": TORSION}
+
 
 @dataclasses.dataclass
 class Springs:
@@ -18,23 +25,30 @@ class Springs:
         pairs: particle numbers (e, 2) int32.
         rest_length: [m] (e,) float64.
         stiffness: [N/m] (e,) float64.
+        kind: STRUCTURAL, SHEAR, BEND or TORSION (e,) int8; all structural if not given.
     """
 
     pairs: np.ndarray
     rest_length: np.ndarray
     stiffness: np.ndarray
+    kind: np.ndarray = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.kind is None:
+            self.kind = np.zeros(len(self.pairs), np.int8)
 
     @property
     def count(self) -> int:
         return len(self.pairs)
 
     @staticmethod
-    def build(rest: np.ndarray, pairs: np.ndarray, stiffness: np.ndarray | float) -> Springs:
+    def build(
+        rest: np.ndarray, pairs: np.ndarray, stiffness: np.ndarray | float, kind: np.ndarray | None = None
+    ) -> Springs:
         """Springs at rest in the given positions."""
         length = np.linalg.norm(rest[pairs[:, 0]] - rest[pairs[:, 1]], axis=1)
-        return Springs(
-            pairs.astype(np.int32), length, np.broadcast_to(np.asarray(stiffness, float), length.shape).copy()
-        )
+        constants = np.broadcast_to(np.asarray(stiffness, float), length.shape).copy()
+        return Springs(pairs.astype(np.int32), length, constants, kind)  # type: ignore[arg-type]
 
     @staticmethod
     def concat(groups: Sequence[Springs], offsets: Sequence[int]) -> Springs:
@@ -42,6 +56,7 @@ class Springs:
             np.concatenate([g.pairs + o for g, o in zip(groups, offsets, strict=True)]).astype(np.int32).reshape(-1, 2),
             np.concatenate([g.rest_length for g in groups]),
             np.concatenate([g.stiffness for g in groups]),
+            np.concatenate([g.kind for g in groups]).astype(np.int8),
         )
 
     def check(self, where: str = "springs") -> None:

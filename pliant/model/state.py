@@ -13,7 +13,7 @@ class State:
         x, v: positions [m] and velocities [m/s] at the start of the substep.
         x_next, v_next: where the solvers' predictions go.
         f_ext: external force [N] of the forces that act on single particles (a pull, wind).
-        inv_mass: inverse masses [1/kg]; zero where a particle is pinned.
+        inv_mass: inverse masses [1/kg]; zero where a particle is pinned, or set aside.
     """
 
     def __init__(self, x: np.ndarray, v: np.ndarray, mass: np.ndarray, device: str):
@@ -23,7 +23,9 @@ class State:
         self.x_next = wp.clone(self.x)
         self.v_next = wp.clone(self.v)
         self.f_ext = wp.zeros(self.count, dtype=wp.vec3, device=device)
-        self.inv_mass = wp.array((1.0 / mass).astype(np.float32), dtype=float, device=device)
+        # particles that are set aside have no mass and do not move
+        inverse = np.divide(1.0, mass, out=np.zeros(self.count), where=mass > 0.0)
+        self.inv_mass = wp.array(inverse.astype(np.float32), dtype=float, device=device)
 
     def checkpointed(self) -> dict[str, wp.array]:
         """The arrays that a checkpoint must hold; the others are written before they are read."""

@@ -121,6 +121,34 @@ def penalty_velocity(
 
 
 @wp.func
+def ball_meets_planes(
+    x: wp.vec3,
+    v: wp.vec3,
+    before: wp.vec3,
+    radius: float,
+    planes: wp.array(dtype=PlaneData),
+    plane_count: int,
+    friction: float,
+    restitution: float,
+    rest_speed: float,
+    dt: float,
+) -> Met:
+    """Put a particle that is a ball of a radius [m] back on every plane it went through, one after the other."""
+    met = Met()
+    met.x = x
+    met.v = v
+    met.touched = 0
+    for i in range(plane_count):
+        plane = planes[i]
+        plane.offset = plane.offset + radius
+        next = meet_plane(met.x, met.v, before, plane, friction, restitution, rest_speed, dt)
+        met.x = next.x
+        met.v = next.v
+        met.touched = wp.max(met.touched, next.touched)
+    return met
+
+
+@wp.func
 def meet_planes(
     x: wp.vec3,
     v: wp.vec3,
@@ -132,14 +160,5 @@ def meet_planes(
     rest_speed: float,
     dt: float,
 ) -> Met:
-    """Put a particle back on every plane it went through, one after the other (see `meet_plane`)."""
-    met = Met()
-    met.x = x
-    met.v = v
-    met.touched = 0
-    for i in range(plane_count):
-        next = meet_plane(met.x, met.v, before, planes[i], friction, restitution, rest_speed, dt)
-        met.x = next.x
-        met.v = next.v
-        met.touched = wp.max(met.touched, next.touched)
-    return met
+    """The same for a particle that is a point (see `meet_plane`)."""
+    return ball_meets_planes(x, v, before, 0.0, planes, plane_count, friction, restitution, rest_speed, dt)

@@ -38,8 +38,10 @@ def is_sheet(model: Model, body: Body) -> bool:
 def body_pairs(model: Model, body: Body) -> np.ndarray:
     """Pairs of neighbours (e, 2) in the numbers of the body's run of particles.
 
-    Corners of one tet, voxel or triangle; a particle without any has its nearest ones.
+    Corners of one tet, voxel or triangle, ends of one segment; a particle without any has its nearest ones.
     """
+    if body.segments is not None:
+        return arrays.unique_edges(body.segments, ((0, 1),)).astype(np.int64)
     first, end = body.particles
     mesh = None if body.rest_shape is None else body.rest_shape.mesh
     if isinstance(mesh, VoxelLattice):

@@ -23,6 +23,7 @@ class Strain:
     their displacements replaced by positions): F_i = sum of w (x_j - x_i) r_ij^T (sum of w r r^T)^-1. An affine motion
     gives its matrix exactly. Along directions in which there are no neighbours (across a sheet, around a rod) F is
     zero, and the particle counts as undeformed there. Sheets are measured in their plane even where they are curved.
+    Of rods, which bend freely, the strain is that of the segment at the particle that has changed its length most.
 
     Args:
         model: what is simulated; its particles are at rest as they were built.
@@ -62,12 +63,17 @@ class Strain:
         axes = np.zeros((count, 4))
         axes[:, :3] = np.where((rank == 1)[:, None], vectors[:, :, 2], vectors[:, :, 0])
         axes[:, 3] = rank
+        is_rod = np.array([body.segments is not None for body in model.bodies], bool)[model.particles.body]
+        axes[is_rod, 3] = kernels.ROD
+        rank[is_rod] = 1
         starts = np.searchsorted(owner, np.arange(count + 1))
         self.rank = rank
         self._count = count
         self._starts = wp.array(starts.astype(np.int32), dtype=int, device=device)
         self._neighbours = wp.array(neighbour.astype(np.int32), dtype=int, device=device)
         self._slopes = wp.array(slopes.astype(np.float32), dtype=wp.vec3, device=device)
+        # read of rods only
+        self._rest = wp.array((length if is_rod.any() else np.ones(1)).astype(np.float32), dtype=float, device=device)
         self._axes = wp.array(axes.astype(np.float32), dtype=wp.vec4, device=device)
         self._bodies = wp.array(model.particles.body.astype(np.int32), dtype=int, device=device)
         elastic = [(body.material.shear_modulus, body.material.poisson) for body in model.bodies]
@@ -81,11 +87,11 @@ class Strain:
 
     def strain(self, x: wp.array, out: wp.array) -> None:
         """Write the largest |principal stretch - 1| of each particle."""
-        self._launch(kernels.find_strain, [self._axes, x], out)
+        self._launch(kernels.find_strain, [self._rest, self._axes, x], out)
 
     def stress(self, x: wp.array, out: wp.array) -> None:
         """Write the von Mises stress of each particle [Pa]."""
-        self._launch(kernels.find_stress, [self._axes, self._bodies, self._elastic, x], out)
+        self._launch(kernels.find_stress, [self._rest, self._axes, self._bodies, self._elastic, x], out)
 
     def _launch(self, kernel: object, inputs: list, out: wp.array) -> None:
         tables = [self._starts, self._neighbours, self._slopes]

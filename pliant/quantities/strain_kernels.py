@@ -5,6 +5,8 @@ import warp as wp
 wp.set_module_options({"enable_backward": False})
 
 ROOT_3 = wp.constant(1.7320508)
+ROD = wp.constant(-1.0)
+"""Stands for the rank of a neighbourhood where the particle belongs to a rod."""
 
 
 @wp.kernel
@@ -113,19 +115,41 @@ def stretches_less_one(f: wp.mat33, axis: wp.vec4) -> wp.vec3:
     return wp.vec3(wp.sqrt(wp.max(big, 0.0)) - 1.0, wp.sqrt(wp.max(middle, 0.0)) - 1.0, least - 1.0)
 
 
+@wp.func
+def strains_at(
+    i: int,
+    starts: wp.array(dtype=int),
+    neighbours: wp.array(dtype=int),
+    slopes: wp.array(dtype=wp.vec3),
+    rest: wp.array(dtype=float),
+    axis: wp.vec4,
+    x: wp.array(dtype=wp.vec3),
+) -> wp.vec3:
+    """Principal strains at a particle; of a rod, that of its segment which has changed its length most, and zeros."""
+    if axis[3] == ROD:
+        most = float(0.0)
+        for k in range(starts[i], starts[i + 1]):
+            change = wp.length(x[neighbours[k]] - x[i]) / rest[k] - 1.0
+            if wp.abs(change) > wp.abs(most):
+                most = change
+        return wp.vec3(most, 0.0, 0.0)
+    return stretches_less_one(gradient_at(i, starts, neighbours, slopes, x), axis)
+
+
 @wp.kernel
 def find_strain(
     start: int,
     starts: wp.array(dtype=int),
     neighbours: wp.array(dtype=int),
     slopes: wp.array(dtype=wp.vec3),
+    rest: wp.array(dtype=float),
     axes: wp.array(dtype=wp.vec4),
     x: wp.array(dtype=wp.vec3),
     strain_out: wp.array(dtype=float),
 ):
     """The largest |principal stretch - 1| at each particle."""
     i = start + wp.tid()
-    e = stretches_less_one(gradient_at(i, starts, neighbours, slopes, x), axes[i])
+    e = strains_at(i, starts, neighbours, slopes, rest, axes[i], x)
     strain_out[i] = wp.max(wp.abs(e[0]), wp.max(wp.abs(e[1]), wp.abs(e[2])))
 
 
@@ -135,6 +159,7 @@ def find_stress(
     starts: wp.array(dtype=int),
     neighbours: wp.array(dtype=int),
     slopes: wp.array(dtype=wp.vec3),
+    rest: wp.array(dtype=float),
     axes: wp.array(dtype=wp.vec4),
     bodies: wp.array(dtype=int),
     elastic: wp.array(dtype=wp.vec2),
@@ -148,7 +173,7 @@ def find_stress(
     Poisson's ratio says, e = -nu / (1 - nu) (sum of e in the plane), or -nu times that along the line.
     """
     i = start + wp.tid()
-    e = stretches_less_one(gradient_at(i, starts, neighbours, slopes, x), axes[i])
+    e = strains_at(i, starts, neighbours, slopes, rest, axes[i], x)
     constants = elastic[bodies[i]]
     total = e[0] + e[1] + e[2]
     squares = wp.dot(e, e)
@@ -157,7 +182,7 @@ def find_stress(
         across = -constants[1] / (1.0 - constants[1]) * total
         squares += across * across
         total += across
-    elif axes[i][3] == 1.0:
+    elif axes[i][3] == 1.0 or axes[i][3] == ROD:
         across = -constants[1] * total
         squares += 2.0 * across * across
         total += 2.0 * across

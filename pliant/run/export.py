@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pliant.collide.solids import recorded_solids
+from pliant.collide.solids import MovingSolids, recorded_solids
 from pliant.errors import InputError
 from pliant.export.clip import Clip, Report
 from pliant.export.frames import FramesReader
@@ -33,6 +34,8 @@ KINDS = (*ANIMATIONS, *(kind for kind in SEQUENCES if kind != "glb"), "glb-seque
 FILES = (".obj", ".ply", ".stl", ".gltf", ".fbx", ".abc", ".mdd", ".usdz", ".mp4", ".webp", ".gif", ".mov", ".png")
 """Suffixes of what is surely meant as a file, of a kind that no animation has here."""
 LIKE_A_FRAME = 1e-6
+SAMPLES = 33
+"""Frames that are looked at to tell which colliders move."""
 
 
 def export_recording(
@@ -109,13 +112,19 @@ def recorded_clip(reader: FramesReader, every: int = 1) -> Clip:
     bodies, rows = _bodies(reader, first)
     times = np.array([reader.line(k)["time"] for k in range(len(reader))])
 
+    solids = MovingSolids(reader.meta, reader.arrays, reader.line(0)["count"])
+    some = sorted({round(k) for k in np.linspace(0, len(reader) - 1, SAMPLES)})
+    moved = solids.moved(reader[k][2] for k in some) if solids.moving else set()
+    moving = _moving(reader, solids, moved)
+
     def positions(k: int) -> list[np.ndarray]:
-        x = seen.of(reader[chosen[k]][2])
-        return [x[own] for own in rows]
+        recorded = reader[chosen[k]][2]
+        x, solid = seen.of(recorded), solids.of(recorded)
+        return [*(x[own] for own in rows), *(solid[own] for _, own in moving)]
 
     return Clip(
-        bodies=tuple(bodies),
-        still=tuple(_solids(reader)),
+        bodies=(*bodies, *(mesh for mesh, _ in moving)),
+        still=tuple(_solids(reader, moved)),
         times=(times - times[0])[chosen],
         rate=_rate(reader.meta, times),
         every=every,
@@ -178,19 +187,34 @@ def _own_look(look: Look, name: str, color: Any, colors: np.ndarray) -> Look:
     return Look(uv=uv, parts=parts, part_of=part_of, vertex_colors=look.vertex_colors)
 
 
-def _solids(reader: FramesReader) -> list[SurfaceMesh]:
-    """Colliders that have triangles, each under its name."""
+def _moving(reader: FramesReader, solids: MovingSolids, moved: set[int]) -> list[tuple[SurfaceMesh, np.ndarray]]:
+    """Colliders that move, where they are in the first frame, and which of all colliders' vertices they have."""
+    found = []
+    points = solids.of(reader[0][2])
+    for k in sorted(moved):
+        name = str(reader.meta["solids"][k].get("name") or "solid")
+        faces = solids.triangles[slice(*solids.moving[k])]
+        used, corners = np.unique(faces, return_inverse=True)
+        look = Look(paints=(Paint(name, (*PLANE_COLOR, 1.0)),), paint_of=np.zeros(len(faces), np.int32))
+        found.append((SurfaceMesh(points[used], corners.reshape(-1, 3), name, look=look), used))
+    return found
+
+
+def _solids(reader: FramesReader, moved: Collection[int] = ()) -> list[SurfaceMesh]:
+    """Colliders that have triangles and stand still, each under its name."""
     points, triangles = recorded_solids(reader.arrays)
     if not len(triangles):
         return []
     tables = reader.meta.get("solids")
     found = []
-    for table in tables if isinstance(tables, list) else []:
+    for k, table in enumerate(tables if isinstance(tables, list) else []):
         span = table.get("triangles") if isinstance(table, dict) else None
+        if k in moved:
+            continue
         if isinstance(span, list) and len(span) == 2 and all(type(part) is int for part in span):
             found.append((str(table.get("name") or "solid"), max(span[0], 0), min(span[1], len(triangles))))
     solids = []
-    for name, begin, end in found or [("solids", 0, len(triangles))]:
+    for name, begin, end in found if found or moved else [("solids", 0, len(triangles))]:
         if begin < end:
             used, corners = np.unique(triangles[begin:end], return_inverse=True)
             paint = Paint(name, (*PLANE_COLOR, 1.0))

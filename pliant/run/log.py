@@ -83,7 +83,9 @@ class RunLog:
     def _clearance(self) -> float:
         """Distance of the nearest particle to any plane [m]; 1e30 if there is none."""
         x = self.sim.state.x.numpy()
-        return min((float(plane.distance(x).min()) for plane in self.sim.pipeline.colliders), default=1e30)
+        pipeline = self.sim.pipeline
+        near = (pipeline.collider_now(slot).distance(x) for slot in range(pipeline.slots))
+        return min((float(distance.min()) for distance in near), default=1e30)
 
     def close(self) -> None:
         self._file.close()
@@ -92,10 +94,12 @@ class RunLog:
         """How far linear momentum strayed from gravity's impulse, over total mass times the largest speed seen.
 
         Counted while the bodies fly freely, that is until a particle may have touched a plane for the first
-        time. None where nothing flies freely: with pins, pulls, wind or drag, or in contact from the start.
+        time. None where nothing flies freely: with pins, pulls, wind, drag or buoyancy, or in contact from the start.
         """
         sim = self.sim
         if sim.pins.count or sim.pulls.active or sim.wind.active or any(b.material.drag > 0 for b in sim.model.bodies):
+            return None
+        if any(getattr(b.options.get("volume"), "gas_density", None) is not None for b in sim.model.bodies):
             return None
         mass = float(sim.model.particles.mass.sum())
         gravity = np.array(sim.world.gravity)

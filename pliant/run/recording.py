@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from pliant.collide.shapes.plane import Plane
-from pliant.collide.solids import recorded_solids, solids_of
+from pliant.collide.solids import MovingSolids, solids_of
 from pliant.errors import InputError
 from pliant.export.frames import FramesReader, FramesWriter
 from pliant.render.camera import Camera
@@ -46,7 +46,7 @@ def start_recording(path: Path, sim: Simulation, loaded: LoadedScene) -> FramesW
         )
         vertices, triangles, recorded = vertices + count, triangles + faces, recorded + len(body.rank)
     for body, table in zip(sim.model.bodies, bodies, strict=True):
-        if body.follows_clusters:
+        if body.is_skin_recorded:
             table["seen"] = [recorded, recorded + body.seen_vertices]
             recorded += body.seen_vertices
     planes = [
@@ -54,7 +54,7 @@ def start_recording(path: Path, sim: Simulation, loaded: LoadedScene) -> FramesW
         for p in sim.pipeline.colliders
         if isinstance(p, Plane)
     ]
-    solids, solid_arrays = solids_of(sim.pipeline.colliders)
+    solids, solid_arrays = solids_of(sim.pipeline, recorded)
     meta = {
         "scene": loaded.name,
         "digest": loaded.digest,
@@ -139,7 +139,7 @@ def _check(reader: FramesReader) -> None:
         if not isinstance(plane, dict) or not _is_vector(plane.get("point")) or not _is_direction(plane.get("normal")):
             refuse(f"planes[{k}] is {shown(plane)}")
     try:
-        recorded_solids(reader.arrays)
+        MovingSolids(meta, reader.arrays, lines[0]["count"])
     except InputError as error:
         refuse(error.what)
     view = meta.get("view")
@@ -276,9 +276,10 @@ class _Stage:
         self.ground, extra = _ground(meta.get("planes") or [], low, high)
         count = len(samples[0])
         corners = [4 * k + np.array([[0, 1, 2], [0, 2, 3]]) for k in range(len(extra) // 4)]
-        solid, faces = recorded_solids(reader.arrays)
-        still = np.concatenate([*corners, len(extra) + faces])
-        self.extra = extra = np.concatenate([extra, solid])
+        self.solids = MovingSolids(meta, reader.arrays, reader.line(0)["count"])
+        still = np.concatenate([*corners, len(extra) + self.solids.triangles])
+        self.squares = extra
+        extra = np.concatenate([extra, self.solids.points])
         triangles = np.concatenate([triangles, count + still])
         colors = np.concatenate([colors, np.tile(np.array(PLANE_COLOR, np.float32), (len(still), 1))])
         aspect = settings.width / settings.height
@@ -290,7 +291,9 @@ class _Stage:
 
     def draw(self, x: np.ndarray) -> np.ndarray:
         return self.renderer.draw(
-            np.concatenate([self.seen.of(x), self.extra]).astype(np.float32), self.camera, self.ground
+            np.concatenate([self.seen.of(x), self.squares, self.solids.of(x)]).astype(np.float32),
+            self.camera,
+            self.ground,
         )
 
 

@@ -1,7 +1,8 @@
 """What is seen of a recording.
 
-Particles are recorded, and embedded skins and balls follow from them when it is drawn or exported. The vertices of a
-skin that follows clusters are recorded besides, in rows after those of the particles: what they follow may change.
+Particles are recorded, and embedded skins and balls follow from them when it is drawn or exported. The vertices of
+other skins, such as those that follow clusters, the tubes of rods and wrinkles, are recorded besides, in rows after
+those of the particles.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.collide.solids import moving_rows
 from pliant.errors import InputError
 from pliant.export.frames import FramesReader
 from pliant.mesh.arrays import as_points, check_finite
@@ -35,7 +37,7 @@ def seen_arrays(sim: Simulation) -> dict[str, np.ndarray]:
         **{name: array for name, array in found.items() if array is not None},
     }
     for k, body in enumerate(sim.model.bodies):
-        if body.embedding is not None:
+        if body.embedding is not None and not body.is_skin_recorded:
             own = body.embedding.renumbered(_vertex_of(body.particle_of, sim.state.count)).arrays()
             arrays |= {f"skin{k}_{name}": array for name, array in own.items() if name != "outside"}
         elif body.skin is None and body.ball_radius is not None:
@@ -44,9 +46,10 @@ def seen_arrays(sim: Simulation) -> dict[str, np.ndarray]:
 
 
 def recorded_positions(sim: Simulation) -> np.ndarray:
-    """What a frame of a recording holds [m] (n, 3) float32: the particles, then the skins that follow clusters."""
-    skins = [sim.surface_positions(body.name) for body in sim.model.bodies if body.follows_clusters]
-    return np.concatenate([sim.positions(), *skins])
+    """What a frame of a recording holds [m] (n, 3) float32: the particles, then the skins without embedding, then
+    what tells where colliders are that can move."""
+    skins = [sim.surface_positions(body.name) for body in sim.model.bodies if body.is_skin_recorded]
+    return np.concatenate([sim.positions(), *skins, *moving_rows(sim.pipeline)])
 
 
 def _vertex_of(particle_of: np.ndarray, count: int) -> np.ndarray:

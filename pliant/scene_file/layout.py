@@ -9,12 +9,16 @@ from typing import Any
 from pliant.collide.collider import Collider, Surface
 from pliant.collide.shapes import collider_classes
 from pliant.forces.inside import INSIDES
+from pliant.forces.wind_settings import Air, Gusts
 from pliant.materials import Material, RawConstants
-from pliant.mesh import shapes
+from pliant.mesh import shape_arguments, shapes
 from pliant.mesh.prepare_settings import PrepareSettings
+from pliant.mesh.rods import RodMesh
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
+from pliant.mesh.wrinkles import Wrinkles
 from pliant.scene import SceneSettings
+from pliant.scene_file.attachments import attachment_table, chooser_keys, path_kind
 from pliant.scene_file.form import (
     Constant,
     Either,
@@ -36,8 +40,8 @@ from pliant.vectors import FARTHEST
 VERSION = 1
 MOST_COPIES = 100_000
 # Texts that the shape functions take.
-SHAPE_WORDS = {"split": ("how each cell is cut into tets", ("six", "five"))}
-SPRINGS = ("one_ring", "two_ring")
+SHAPE_WORDS = shape_arguments.WORDS
+SPRINGS = ("one_ring", "two_ring", "grid")
 SCHEMA_ID = "urn:pliant:scene:1"
 
 
@@ -55,7 +59,7 @@ class FilmSettings(Described):
 
 def shape_functions() -> dict[str, Any]:
     """The functions of `pliant.mesh.shapes` that make a mesh, by name."""
-    made = (TetMesh.__name__, SurfaceMesh.__name__)
+    made = (TetMesh.__name__, SurfaceMesh.__name__, RodMesh.__name__)
     found = inspect.getmembers(shapes, inspect.isfunction)
     return {name: f for name, f in found if not name.startswith("_") and inspect.signature(f).return_annotation in made}
 
@@ -70,6 +74,12 @@ def _shape_table(function: Any) -> Table:
         if parameter.annotation == "str":
             meaning, choices = SHAPE_WORDS[key]
             keys[key] = scalar("str", default, meaning, choices=choices)
+            continue
+        if key in shape_arguments.FILES:
+            keys[key] = scalar("str", "", shape_arguments.FILES[key])
+            continue
+        if key in shape_arguments.NUMBERS:
+            keys[key] = scalar("int" if isinstance(default, int) else "float", None, **shape_arguments.NUMBERS[key])
             continue
         whole = isinstance(default, int) or "int" in str(parameter.annotation)
         one = scalar("int", None, "number of cells", low=1) if whole else scalar("float", None, "length [m]", above=0.0)
@@ -91,6 +101,8 @@ def _collider_table(cls: type[Collider]) -> Table:
             keys[field.name] = Vector(meaning)
         else:
             keys[field.name] = ListOf(scalar("float", None, "number"), meaning, count, count)
+    if cls.movable:
+        keys["path"] = path_kind()
     return Table({**keys, **settings_of(Surface)}, cls.meaning, one_of=cls.sources)
 
 
@@ -100,21 +112,17 @@ def scene_table() -> Table:
     base = scalar("str", "", "a preset or a material named further up, whose values hold where none is given")
     preset_or_name = scalar("str", "soft_rubber", "the name of a preset or of a [[material]]")
     inline = Table({"base": base, **material}, "a material given in place")
-    number = scalar("float", 0.0, "number")
     pair = scalar("int", 0, "pixels", low=16, high=8192)
     film = settings_of(FilmSettings)
     methods = solver_classes()
     pin = Table(
         {
-            "vertices": ListOf(scalar("int", 0, "vertex number", low=0), "vertex numbers of the mesh"),
-            "box": ListOf(Vector("corner [m]"), "lowest and highest corner of a box, in the world [m]", 2, 2),
-            "path": ListOf(
-                ListOf(Either(Vector("offset [m]"), list, number), "a time [s] and an offset [m]", 2, 2),
-                "keys along which the vertices are led, such as [[0, [0, 0, 0]], [2, [1, 0, 0]]]",
-            ),
+            **chooser_keys(),
+            "path": path_kind(),
+            "center": Vector("what the path turns and scales about [m]; the middle of the vertices if not given"),
         },
         "vertices that are held, or led along a path",
-        one_of=("vertices", "box"),
+        one_of=("vertices", "box", "roots"),
     )
     copies = Table(
         {
@@ -141,6 +149,24 @@ def scene_table() -> Table:
         "loose points with their volume",
         one_of=("file", "at"),
     )
+    rods_file = scalar("str", "", "a file of rods, seen from the scene file: .swc, .obj, .ply, .hair, .gltf or .glb")
+    rods = Table(
+        {
+            "file": rods_file,
+            "radius": scalar("float", None, "of all segments; that of the file if not given", unit="m", above=0.0),
+            "seen_radius": scalar("float", None, "of the tubes that are seen; the radius", unit="m", above=0.0),
+        },
+        "ropes, hair or trees from a file",
+        required=("file",),
+    )
+    wind = Table(
+        {
+            "velocity": Vector("mean velocity of the air [m/s]"),
+            **settings_of(Air),
+            "gusts": Table(settings_of(Gusts), "turbulence that the wind carries along"),
+        },
+        "the air: its mean velocity, how it pushes, and its gusts",
+    )
     shape = Variant("kind", {n: _shape_table(f) for n, f in shape_functions().items()}, "a body made by formula")
     body = Table(
         {
@@ -149,11 +175,17 @@ def scene_table() -> Table:
             "file": scalar("str", "", "a mesh of any format, seen from the scene file, or the name of a sample mesh"),
             "file2": scalar("str", "", "the other file of the mesh, where its name does not follow from the first"),
             "points": Either(points, dict, Either(points_list, list, points_file)),
+            "rods": Either(rods, dict, rods_file),
             "scale": Either(Vector("factors along x, y and z"), list, scalar("float", 1.0, "factor", above=0.0)),
             **{**settings_of(PrepareSettings), "skin": Either(other_skin, str, settings_of(PrepareSettings)["skin"])},
             "springs": scalar(
-                "str", "one_ring", "springs of a sheet: along its edges, or across them too", choices=SPRINGS
+                "str",
+                "one_ring",
+                "springs of a sheet: along its edges, across them too, or those of a grid of quads",
+                choices=SPRINGS,
             ),
+            "bends": scalar("bool", True, "whether rods resist bending and twist, or are chains that do not"),
+            "warp": Vector("direction of the warp of a cloth, as its mesh lies"),
             "material": Either(inline, dict, preset_or_name),
             "method": scalar("str", "mass_spring", "how it is simulated", choices=tuple(methods)),
             "matching": Table(settings_of(Matching), "how a shape-matched body is matched to its rest shape"),
@@ -181,11 +213,12 @@ def scene_table() -> Table:
                 },
                 "what fills a closed surface without tets",
             ),
+            "wrinkles": Table(settings_of(Wrinkles), "waves on what is seen of a sheet, where it is compressed"),
             "pins": ListOf(pin, "vertices that are held or led"),
             "copies": copies,
         },
         "a soft body",
-        one_of=("shape", "file", "points"),
+        one_of=("shape", "file", "points", "rods"),
     )
     camera = Table(
         {
@@ -205,7 +238,7 @@ def scene_table() -> Table:
             "scene": Table(
                 {
                     "gravity": Vector("[m/s^2]"),
-                    "wind": Vector("velocity of the air [m/s]; zero is no air at all"),
+                    "wind": Either(wind, dict, Vector("velocity of the air [m/s]; zero is no air at all")),
                     "frames": scalar("int", 240, "frames of a run", low=1, high=100_000_000),
                     **settings_of(SceneSettings),
                 },
@@ -220,6 +253,7 @@ def scene_table() -> Table:
                 "materials by name",
             ),
             "body": ListOf(body, "the bodies"),
+            "attachment": ListOf(attachment_table(), "what is attached to what"),
             **{
                 kind: ListOf(_collider_table(cls), f"the {cls.plural}", shortest=0)
                 for kind, cls in collider_classes().items()

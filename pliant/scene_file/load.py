@@ -21,9 +21,10 @@ from pliant.collide.shapes import collider_classes
 from pliant.errors import InputError
 from pliant.forces.inside import as_inside
 from pliant.materials import PRESETS, Material, RawConstants
-from pliant.pins import PinPath
+from pliant.motion import MotionPath
 from pliant.render.camera import Camera
 from pliant.scene import MASS_SHIFT, Scene, SceneSettings
+from pliant.scene_file.attachments import LIMITS, chosen, pairs_of
 from pliant.scene_file.form import LONGEST_NAME, Source, check_whole_numbers, shorten, shown, suggest
 from pliant.scene_file.layout import MOST_COPIES, VERSION, FilmSettings, scene_table
 from pliant.scene_file.lines import KeyLines, KeyPath
@@ -245,6 +246,8 @@ class _Builder:
         self.progress = progress
         self.meshes = meshes
         self.materials: dict[str, Material] = dict(PRESETS)
+        self.offsets: dict[str, np.ndarray] = {}
+        self.copies: dict[str, list[str]] = {}
 
     def build(self) -> LoadedScene:
         table = dict(self.data.get("scene", {}))
@@ -263,6 +266,8 @@ class _Builder:
                     self.scene.add_collider(cls.from_table(table, name, self.path.parent))
         for k in range(len(self.data["body"])):
             self._add_body(("body", k))
+        for k in range(len(self.data.get("attachment", []))):
+            self._attach(("attachment", k))
         self._configure()
         camera, view = self._camera()
         film = dict(self.data.get("film", {}))
@@ -359,12 +364,15 @@ class _Builder:
         name = table.pop("name", None) or self._free_name()
         position = np.array(table.pop("position", (0.0, 0.0, 0.0)))
         offsets = self._offsets(copies, (*path, "copies"))
+        if copies is not None:
+            self.copies[name] = [f"{name}_{n}" for n in range(len(offsets))]
         for n, offset in enumerate(offsets):
             label = name if copies is None else f"{name}_{n}"
             with self._at(path):
                 if any(b.name == label for b in self.scene.bodies):
                     raise InputError(f"the name {label!r} is taken", "body.name", "Give every body a name of its own")
                 self.scene.add_body(made.mesh, name=label, position=tuple(position + offset), skin=made.skin, **table)
+            self.offsets[label] = offset
             for k in range(len(pins)):
                 self._pin(label, offset, (*path, "pins", k))
 
@@ -392,25 +400,33 @@ class _Builder:
     def _pin(self, body: str, offset: np.ndarray, path: KeyPath) -> None:
         table = self._value(path)
         with self._at(path):
-            keys = table.get("path")
+            keys, center = table.get("path"), table.get("center")
             if keys is not None:
                 for k, key in enumerate(keys):
-                    if not isinstance(key[0], float) or not isinstance(key[1], tuple):
+                    if not isinstance(key, dict) and not (isinstance(key[0], float) and isinstance(key[1], tuple)):
                         raise self.source.error(
                             (*path, "path", k),
                             f"{list(key)!r} is not a time and an offset",
                             "Give pairs of a time in s and an offset in m, such as [2.0, [1, 0, 0]]",
                         )
-                PinPath.make(keys, "pin.path")
-            if "vertices" in table:
-                self.scene.pin(body, table["vertices"], keys)
-                return
-            low, high = (np.array(corner) + offset for corner in table["box"])
-            if np.any(low > high):
-                raise InputError(f"the box from {list(table['box'][0])} to {list(table['box'][1])} is inside out",
-                                 "pin.box", "Give the lowest corner first, then the highest")  # fmt: skip
-            slack = 1e-6 * float(np.abs(high - low).max())
-            self.scene.pin(body, lambda x: np.all((x >= low - slack) & (x <= high + slack), axis=1), keys)
+                MotionPath.make(keys, "pin.path")
+            if center is not None:
+                center = tuple((np.array(center) + offset).tolist())
+            self.scene.pin(body, chosen(table, offset, "pin"), keys, center=center)
+
+    def _attach(self, path: KeyPath) -> None:
+        """What an [[attachment]] table says, for every copy of its body."""
+        table = self._value(path)
+        with self._at(path):
+            pairs = pairs_of(table, self.copies)
+            for n, (body, to) in enumerate(pairs):
+                name = table.get("name")
+                if name and len(pairs) > 1:
+                    name = f"{name}_{n}"
+                offset = self.offsets.get(body, np.zeros(3))
+                limits = {key: table[key] for key in LIMITS if key in table}
+                picked = chosen(table, offset, "attachment")
+                self.scene.attach(body, picked, to, at=table.get("at"), name=name or None, **limits)
 
     def _method(self) -> str:
         method = str(self.overrides.method)

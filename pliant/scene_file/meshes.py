@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from pliant.mesh.io import read_mesh
 from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.points import PointCloud
 from pliant.mesh.prepare_settings import PrepareSettings
+from pliant.mesh.rods import RodMesh
+from pliant.mesh.shape_arguments import FILES
 from pliant.mesh.source import as_cover, load_mesh
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
@@ -26,7 +28,7 @@ from pliant.scene_file.layout import shape_functions
 from pliant.scene_file.lines import KeyPath
 
 PREPARE_KEYS = tuple(field.name for field in dataclasses.fields(PrepareSettings))
-MESH_KEYS = ("shape", "file", "file2", "points", "scale", *PREPARE_KEYS)
+MESH_KEYS = ("shape", "file", "file2", "points", "rods", "scale", *PREPARE_KEYS)
 ProgressCall = Callable[[str, float], None]
 At = Callable[[KeyPath], contextlib.AbstractContextManager[None]]
 
@@ -35,7 +37,7 @@ At = Callable[[KeyPath], contextlib.AbstractContextManager[None]]
 class BodyMesh:
     """What is simulated, and the surface that is seen with its embedding; None where it follows clusters."""
 
-    mesh: TetMesh | SurfaceMesh | VoxelLattice | PointCloud
+    mesh: TetMesh | SurfaceMesh | VoxelLattice | PointCloud | RodMesh
     skin: tuple[SurfaceMesh, Embedding | None] | None = None
     uneven: bool = False
     fill: float = 1.0
@@ -73,9 +75,10 @@ def body_mesh(
 def _mesh_key(table: dict[str, Any], folder: Path) -> str:
     """All that the mesh of a [[body]] table is made of: its keys, and the stamps of the files it is read from."""
     keys = {key: table[key] for key in MESH_KEYS if key in table}
-    points = table.get("points")
     named = [table.get("file"), table.get("file2"), table.get("skin")]
-    named.append(points.get("file") if isinstance(points, dict) else points)
+    named += [table.get("shape", {}).get(key) for key in FILES]
+    for given in (table.get("points"), table.get("rods")):
+        named.append(given.get("file") if isinstance(given, dict) else given)
     stamps: list[tuple[str, int, int]] = []
     for name in named:
         if not isinstance(name, str):
@@ -97,13 +100,21 @@ def _make_mesh(table: dict[str, Any], path: KeyPath, source: Source, at: At, pro
     if "points" in table:
         made = _points(table, settings, path, source, at)
         settings = {}
+    elif "rods" in table:
+        made = _rods(table, settings, path, source, at)
+        settings = {}
     elif "shape" in table:
         values = dict(table["shape"])
+        for key in FILES:
+            if key in values:
+                values[key] = _file(values[key], (*path, "shape", key), source)
         with at((*path, "shape")):
             if "file2" in table:
                 raise InputError("'file2' is given without 'file'", "", "Leave out 'file2' beside a shape")
             found: Any = shape_functions()[values.pop("kind")](**values)
         made = BodyMesh(found)
+        if isinstance(found, RodMesh):
+            _refuse(settings, "rods", path, source)
     else:
         found = _from_file(table, path, source, at)
     if settings or "file" in table:
@@ -129,7 +140,7 @@ def _scaled(made: BodyMesh, scale: Any) -> BodyMesh:
     if made.skin is None:
         return dataclasses.replace(made, mesh=mesh)
     skin, embedding = made.skin[0].scaled(scale), made.skin[1]
-    if embedding is not None and embedding.height is not None and not isinstance(mesh, PointCloud):
+    if embedding is not None and embedding.height is not None and not isinstance(mesh, (PointCloud, RodMesh)):
         embedding = embed(skin.vertices, mesh)
     return dataclasses.replace(made, mesh=mesh, skin=(skin, embedding))
 
@@ -137,9 +148,7 @@ def _scaled(made: BodyMesh, scale: Any) -> BodyMesh:
 def _points(table: dict[str, Any], settings: dict[str, Any], path: KeyPath, source: Source, at: At) -> BodyMesh:
     """Loose points, which are taken as they are, and a skin that follows their clusters."""
     cover = settings.pop("skin", True)
-    for key in ("file2", *settings):
-        if key in table:
-            raise source.error((*path, key), f"'{key}' means nothing to loose points", "Leave it out, or give a mesh")
+    _refuse([key for key in ("file2", *settings) if key in table], "loose points", path, source)
     given = table["points"]
     given = given if isinstance(given, dict) else {"file" if isinstance(given, str) else "at": given}
     measures = {key: given[key] for key in ("volume", "radius") if key in given}
@@ -153,6 +162,22 @@ def _points(table: dict[str, Any], settings: dict[str, Any], path: KeyPath, sour
     name = _file(cover, (*path, "skin"), source)
     with at((*path, "skin")):
         return BodyMesh(cloud, (as_cover(load_mesh(name)), None))
+
+
+def _rods(table: dict[str, Any], settings: dict[str, Any], path: KeyPath, source: Source, at: At) -> BodyMesh:
+    """Ropes, hair or trees from a file, which are taken as they are."""
+    _refuse([key for key in ("file2", *settings) if key in table], "rods", path, source)
+    given = table["rods"]
+    given = given if isinstance(given, dict) else {"file": given}
+    with at((*path, "rods")):
+        measures = {key: given[key] for key in ("radius", "seen_radius") if key in given}
+        return BodyMesh(RodMesh.load(Path(source.path).parent / given["file"], **measures))
+
+
+def _refuse(keys: Iterable[str], what: str, path: KeyPath, source: Source) -> None:
+    """Raise for keys that only a mesh that is prepared can have."""
+    for key in keys:
+        raise source.error((*path, key), f"'{key}' means nothing to {what}", "Leave it out, or give a mesh")
 
 
 def _from_file(table: dict[str, Any], path: KeyPath, source: Source, at: At) -> Any:

@@ -12,8 +12,9 @@ from pliant.collide.shapes import collider_classes
 from pliant.forces.inside import INSIDES
 from pliant.materials import PRESETS
 from pliant.scene import Scene
+from pliant.scene_file.attachments import LIMITS, pairs_of
 from pliant.scene_file.meshes import PREPARE_KEYS
-from pliant.scene_file.tables import named
+from pliant.scene_file.tables import body_names, named
 
 LINE = 110
 """Longest call in one line; a longer one has one argument per line."""
@@ -77,6 +78,7 @@ class _Writer:
                 self._collider(kind, table) for kind in collider_classes() for table in self.tables.get(kind, [])
             ),
             *(self._body(table) for table in self.tables.get("body", [])),
+            "\n".join(self._attachment(table) for table in self.tables.get("attachment", [])),
             f"sim = scene.build()\nfor _ in range({frames}):\n{INDENT}sim.frame()",
         ]
         if not self.tables.get("body"):
@@ -132,9 +134,12 @@ class _Writer:
         table = dict(table)
         if kind == "heightmap" and "file" in table:
             table = {"heights": table.pop("file"), **table}
-        method = getattr(Scene, f"add_{kind}", None)
+        if kind == "mesh":
+            table = {"mesh": table.pop("file"), **table}
+        adder = "add_mesh_collider" if kind == "mesh" else f"add_{kind}"
+        method = getattr(Scene, adder, None)
         if method is not None and set(table) <= set(inspect.signature(method).parameters):
-            return f"scene.{call(f'add_{kind}', keywords(table))}"
+            return f"scene.{call(adder, keywords(table))}"
         # a collider that only its table can make, such as hills
         cls = collider_classes()[kind]
         self.imports |= {f"from {cls.__module__} import {cls.__name__}", "from pathlib import Path"}
@@ -177,6 +182,8 @@ class _Writer:
         if key == "volume":
             values = dict(value)
             return call(f"pliant.{INSIDES[values.pop('kind')].__name__}", keywords(values))
+        if key == "wrinkles":
+            return call("pliant.Wrinkles", keywords(value))
         return _literal(value)
 
     def _mesh(self, table: dict[str, Any], lines: list[str], copied: bool) -> tuple[str, list[str]]:
@@ -184,6 +191,14 @@ class _Writer:
         prepared = {key: table.pop(key) for key in PREPARE_KEYS if key in table}
         scale = table.pop("scale", None)
         larger = "" if scale is None else f".scaled({_literal(scale)})"
+        if "rods" in table:
+            given = table.pop("rods")
+            given = dict(given) if isinstance(given, Mapping) else {"file": given}
+            code = call("pliant.RodMesh.load", [_literal(given.pop("file")), *keywords(given)]) + larger
+            if copied:
+                lines.append(f"made = {code}")
+                code = "made"
+            return "add_body", [code]
         if "points" in table:
             code = self._points(table.pop("points")) + larger
             cover = prepared.get("skin")
@@ -247,16 +262,49 @@ class _Writer:
     def _pin(self, name: str, pin: Mapping[str, Any], copied: bool, indent: str) -> str:
         """A call of `Scene.pin`."""
         path = self._path(pin["path"], indent) if "path" in pin else []
-        if "vertices" in pin:
-            return f"scene.{call('pin', [name, str(list(pin['vertices'])), *path], indent)}"
+        if "center" in pin:
+            center = _literal(pin["center"])
+            path.append(f"center=np.array({center}) + offset" if copied else f"center={center}")
+        return f"scene.{call('pin', [name, self._chosen(pin, copied), *path], indent)}"
+
+    def _chosen(self, table: Mapping[str, Any], copied: bool) -> str:
+        """The vertices of a pin or an attachment as an argument."""
+        if "vertices" in table:
+            return str(list(table["vertices"]))
+        if "roots" in table:
+            return '"roots"'
         self.imports.add(NUMPY)
-        low, high = pin["box"]
+        low, high = table["box"]
         slack = 1e-6 * max(abs(b - a) for a, b in zip(low, high, strict=True))
         low, high = [a - slack for a in low], [b + slack for b in high]
         x = "x - offset" if copied else "x"
         both = f"({x} >= {_literal(low)}) & ({x} <= {_literal(high)})"
-        inside = f"lambda x{', offset=offset' * copied}: np.all({both}, axis=1)"
-        return f"scene.{call('pin', [name, inside, *path], indent)}"
+        return f"lambda x{', offset=offset' * copied}: np.all({both}, axis=1)"
+
+    def _attachment(self, table: Mapping[str, Any]) -> str:
+        """A call of `Scene.attach`, or one for each copy of a body."""
+        bodies = {body["name"]: body for body in self.tables.get("body", [])}
+        several = {name: body_names(body) for name, body in bodies.items() if "copies" in body}
+        limits = keywords({key: table[key] for key in LIMITS if key in table})
+        at = [f"at={list(table['at'])}"] if "at" in table else []
+        name = [f"name={_literal(table['name'])}"] if table.get("name") else []
+        if table["body"] not in several:
+            first = [_literal(table["body"]), self._chosen(table, False), _literal(table["to"])]
+            return f"scene.{call('attach', [*first, *at, *limits, *name])}"
+        pairs = pairs_of(table, several)
+        lines = self._offsets(bodies[table["body"]]["copies"]) if "box" in table else []
+        others = f"({', '.join(_literal(to) for _, to in pairs)},)"
+        numbered = lambda text: f'{_literal(text)} + f"_{{n}}"'
+        to = _literal(table["to"])
+        if pairs[0][1] != table["to"]:
+            to = numbered(table["to"]) if [b for _, b in pairs] == several[table["to"]] else f"{others}[n]"
+        lines.append(f"for n in range({len(pairs)}):")
+        if "box" in table:
+            lines[-1] = "for n, offset in enumerate(offsets):"
+        if name and len(pairs) > 1:
+            name = [f"name={numbered(table['name'])}"]
+        first = [numbered(table["body"]), self._chosen(table, "box" in table), to]
+        return "\n".join([*lines, f"{INDENT}scene.{call('attach', [*first, *at, *limits, *name], INDENT)}"])
 
     def _path(self, keys: Any, indent: str) -> list[str]:
         """The keys of a pin's path as an argument, one per line where they are many."""

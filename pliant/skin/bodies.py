@@ -14,6 +14,10 @@ from pliant.model.particles import Particles
 from pliant.skin.clusters import ClusterSkin
 from pliant.skin.skin import Skin
 from pliant.skin.surface import SkinSurface
+from pliant.skin.tubes import TubeSkin
+from pliant.skin.wrinkles import WrinkleSkin
+
+AnySkin = Skin | ClusterSkin | TubeSkin | WrinkleSkin
 
 
 class BodySkins:
@@ -28,6 +32,9 @@ class BodySkins:
         active: whether any body has a skin.
         skin: the skins that are embedded, in a row; None if there is none.
         clusters: the skins that follow their bodies' clusters, in a row; None if there is none.
+        tubes: the tubes around rods, in a row; None if there are none.
+        wrinkles: the wrinkled skins of sheets, in a row; None if there are none.
+        rows: each of these that is there, and the names of its bodies in their order.
         stale: whether what the vertices follow was changed since the last `update`.
     """
 
@@ -37,10 +44,13 @@ class BodySkins:
         self.stale = False
         self.skin: Skin | None = None
         self.clusters: ClusterSkin | None = None
+        self.tubes: TubeSkin | None = None
+        self.wrinkles: WrinkleSkin | None = None
+        self.rows: list[tuple[AnySkin, list[str]]] = []
         self._places: dict[str, tuple[SkinSurface, slice]] = {}
         self._first_cluster: dict[str, int] = {}
         self._cluster_counts: dict[str, int] = {}
-        embedded = [body for body in dressed if not body.follows_clusters]
+        embedded = [body for body in dressed if body.embedding is not None and body.wrinkles is None]
         if embedded:
             embeddings = [body.embedding for body in embedded if body.embedding is not None]
             triangles = [body.skin.triangles for body in embedded if body.skin is not None]
@@ -50,8 +60,19 @@ class BodySkins:
         if clustered:
             self.clusters = self._joined(clustered, particles, device)
             self._place(clustered, self.clusters)
+        rods = [body for body in dressed if body.tubes is not None]
+        if rods:
+            tubes = [body.tubes for body in rods if body.tubes is not None]
+            self.tubes = TubeSkin(tubes, device, [body.particles[0] for body in rods])
+            self._place(rods, self.tubes)
+        creased = [body for body in dressed if body.wrinkles is not None]
+        if creased:
+            maps = [body.wrinkles for body in creased if body.wrinkles is not None]
+            self.wrinkles = WrinkleSkin(maps, max(body.particles[1] for body in bodies), device)
+            self._place(creased, self.wrinkles)
 
-    def _place(self, bodies: list[Body], skin: SkinSurface) -> None:
+    def _place(self, bodies: list[Body], skin: AnySkin) -> None:
+        self.rows.append((skin, [body.name for body in bodies]))
         ends = np.cumsum([body.seen_vertices for body in bodies]).tolist()
         for body, end in zip(bodies, ends, strict=True):
             self._places[body.name] = (skin, slice(end - body.seen_vertices, end))
@@ -90,9 +111,8 @@ class BodySkins:
 
     def update(self, x: wp.array) -> None:
         """Move all skins to the particles' positions (N,) vec3 [m]; nothing is read back."""
-        for skin in (self.skin, self.clusters):
-            if skin is not None:
-                skin.update(x)
+        for skin, _ in self.rows:
+            skin.update(x)
         self.stale = False
 
     def positions(self, name: str) -> np.ndarray:
@@ -104,6 +124,15 @@ class BodySkins:
         """Unit normals of a body's skin (n, 3) float32, weighted by area."""
         skin, rows = self._places[name]
         return skin.normals[rows].numpy()
+
+    def tear(self, body: Body, torn: np.ndarray) -> None:
+        """Let the triangles of a mask (k,) of a sheet whose triangles have corners of their own shrink to a point."""
+        skin, rows = self._places[body.name]
+        assert isinstance(skin, Skin) and body.embedding is not None
+        hosts = body.embedding.hosts[:, 0].reshape(-1, 3).copy()
+        hosts[torn] = hosts[torn][:, :1]
+        skin.copy_others(rows.start, hosts.reshape(-1))
+        self.stale = True
 
     def cluster_weights(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """What the vertices of a body's skin follow: clusters (n, w) int32, numbered within the body, and weights.

@@ -105,6 +105,14 @@ class Skin(SkinSurface):
         tables = [upload(hosts, host_type), upload(weights, weight_type)]
         return _Run(self._code.place_kernel(width), first, len(hosts), tables)
 
+    def copy_others(self, first: int, hosts: np.ndarray) -> None:
+        """Let the vertices from `first` on, each of which copies one host, copy these (n,), between frames."""
+        for run in self._runs:
+            if run.kernel is kernels.copy_vertices and run.first <= first < run.first + run.count:
+                table = run.tables[0].numpy().copy()
+                table[first - run.first : first - run.first + len(hosts)] = hosts
+                run.tables[0].assign(table)
+
     def update(self, x: wp.array, normals: bool = True) -> None:
         """Write `x`, and `normals` if asked for, from the particles' positions (N,) vec3 [m]; nothing is read back."""
         if len(x) < self._host_count:

@@ -40,7 +40,8 @@ class World:
 class BodySpec:
     """What a scene says of one body before it has particles in a model.
 
-    `warp` is the direction of a cloth's warp at rest, in the world; None where the user gave none.
+    `warp` is the direction of a cloth's warp at rest, in the world; None where the user gave none. `bends` says whether
+    rods resist bending and twist; a chain does not.
     """
 
     mesh: TetMesh | SurfaceMesh | VoxelLattice | PointCloud | RodMesh
@@ -52,6 +53,7 @@ class BodySpec:
     mass_shift: float = 0.0
     matching: Any = None
     warp: tuple[float, float, float] | None = None
+    bends: bool = True
 
 
 class Solver(Protocol):

@@ -212,11 +212,14 @@ class Document:
         known = [*SceneSettings.__dataclass_fields__, *(k for k, v in vars(plain_scene).items() if type(v) is tuple)]
         defaults = {k: plain(getattr(plain_scene, k, getattr(plain_scene.settings, k, None))) for k in known}
         scene = {**defaults, "name": self.name, "description": tables.get("description", "")}
+        given = dict(tables.get("scene", {}))
+        if isinstance(given.get("wind"), dict):  # what is shown of the air is its velocity
+            given["wind"] = given["wind"].get("velocity", defaults["wind"])
         return {
             "bodies": bodies,
             "colliders": colliders,
             "materials": materials,
-            "scene": scene | tables.get("scene", {}),
+            "scene": scene | given,
             "solvers": {m: cls.Settings(**tables.get("solver", {}).get(m, {})) for m, cls in solver_classes().items()},
             "methods": list(solver_classes()),
             "can_undo": self.can_undo,
@@ -279,7 +282,9 @@ class Document:
     def remove_body(self, name: str) -> None:
         """Remove a body, or all of its copies."""
         with self._edit() as tables:
-            tables["body"].remove(lookup.body_table(tables, name))
+            table = lookup.body_table(tables, name)
+            tables["body"].remove(table)
+            edits.remove_attachments(tables, {table["name"], *body_names(table)})
 
     def copy_body(self, name: str) -> str:
         """Add the same body again beside the old one; returns its name."""
@@ -323,6 +328,7 @@ class Document:
         with self._edit() as tables:
             kind, k = lookup.collider_place(tables, name)
             del tables[kind][k]
+            edits.remove_attachments(tables, {name})
 
     def replace(self, tables: Mapping[str, Any], folder: str | os.PathLike | None = None) -> None:
         """Take other tables, as when another scene is opened; can be undone while the folder stays."""

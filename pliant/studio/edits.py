@@ -100,6 +100,11 @@ def _set_scene(tables: Tables, folder: Path, name: Any, key: str, value: Any) ->
     if key in ("name", "description"):
         _put(tables, key, _checked(_form().keys, key, value, "scene"))
         return
+    wind = tables.get("scene", {}).get("wind")
+    if key == "wind" and isinstance(wind, dict) and isinstance(value, list):
+        # a velocity alone leaves gusts and the rest of the air as they are
+        wind["velocity"] = _checked(_section("scene").keys, key, value, "scene")
+        return
     _set_section("scene")(tables, folder, name, key, value)
 
 
@@ -126,9 +131,14 @@ def _set_body(tables: Tables, folder: Path, name: str, key: str, value: Any) -> 
         _set_material(tables, folder, name, key, value)
         return
     value = _checked(form.keys, key, value, where)
-    if key == "position" and "pins" in table:
+    if key == "position":
         old = np.array(table.get("position", (0.0, 0.0, 0.0)), float)
-        _move_pins(table, np.array(value or (0.0, 0.0, 0.0), float) - old)
+        offset = np.array(value or (0.0, 0.0, 0.0), float) - old
+        _move_pins(table, offset)
+        own = {table["name"], *body_names(table)}
+        for attachment in tables.get("attachment", []):
+            if "box" in attachment and attachment["body"] in own:
+                attachment["box"] = (np.array(attachment["box"], float) + offset).tolist()
     if key in form.one_of and value is not None:
         for other in (*form.one_of, "file2"):
             table.pop(other, None)
@@ -202,6 +212,10 @@ def _set_collider(tables: Tables, folder: Path, name: str, key: str, value: Any)
             table.pop(other, None)
     _put(table, key, value)
     _check_collider(kind, table, folder)
+    if key == "name":
+        for attachment in tables.get("attachment", []):
+            if attachment["to"] == name:
+                attachment["to"] = value
 
 
 TARGETS: dict[str, Any] = {
@@ -255,7 +269,7 @@ def add_body(tables: Tables, folder: Path, table: dict[str, Any]) -> str:
     del folder
     if not isinstance(table, dict):
         raise InputError(f"{table!r} is no table", "add_body", 'Give keys such as {"file": "bunny"}')
-    source = table.get("file") or table.get("points")
+    source = table.get("file") or table.get("points") or table.get("rods")
     shape = table.get("shape")
     wanted = table.get("name") or (shape.get("kind") if isinstance(shape, dict) else None)
     if not wanted:
@@ -281,7 +295,23 @@ def rename_body(tables: Tables, folder: Path, name: str, new: Any) -> None:
     others = taken_names(tables) - own
     if others & {new, *body_names({**table, "name": new})}:
         raise InputError(f"the name {new!r} is taken", f"body '{name}'.name", "Give every body a name of its own")
+    for attachment in tables.get("attachment", []):
+        for side in ("body", "to"):
+            for before, after in zip([table["name"], *body_names(table)],
+                                     [new, *body_names({**table, "name": new})], strict=True):  # fmt: skip
+                if attachment[side] == before:
+                    attachment[side] = after
+                    break
     table["name"] = new
+
+
+def remove_attachments(tables: Tables, names: set[str]) -> None:
+    """Remove the attachments of bodies or colliders that are no more."""
+    kept = [a for a in tables.get("attachment", []) if not names & {a["body"], a["to"]}]
+    if "attachment" in tables:
+        tables["attachment"] = kept
+    if not kept:
+        tables.pop("attachment", None)
 
 
 def move_body(table: dict[str, Any], offset: np.ndarray) -> None:
@@ -292,8 +322,9 @@ def move_body(table: dict[str, Any], offset: np.ndarray) -> None:
 
 def _move_pins(table: dict[str, Any], offset: np.ndarray) -> None:
     for pin in table.get("pins", []):
-        if "box" in pin:
-            pin["box"] = (np.array(pin["box"], float) + offset).tolist()
+        for key in ("box", "center"):
+            if key in pin:
+                pin[key] = (np.array(pin[key], float) + offset).tolist()
 
 
 def pinned_vertices(table: Mapping[str, Any]) -> list[int]:

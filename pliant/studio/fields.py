@@ -36,8 +36,8 @@ ONLY_IF: dict[str, tuple[str, tuple[Any, ...]]] = {
     "Matching.keep_volume": ("mode", ("linear", "quadratic")),
     "Matching.beta": ("mode", ("linear", "quadratic")),
     "MassSpringSettings.newton_steps": ("integrator", ("implicit",)),
-    "MassSpringSettings.cg_iterations": ("integrator", ("implicit",)),
-    "MassSpringSettings.cg_tolerance": ("integrator", ("implicit",)),
+    "MassSpringSettings.cg_iterations": ("integrator", ("implicit", "hybrid")),
+    "MassSpringSettings.cg_tolerance": ("integrator", ("implicit", "hybrid")),
     "ShapeMatchingSettings.penalty_rate": ("contact", ("penalty",)),
 }
 # Fields of a material that only methods with clusters act on.
@@ -228,6 +228,7 @@ def is_shown(form: FieldForm, values: Mapping[str, Any]) -> bool:
 
 def shape_forms(function: Any) -> list[FieldForm]:
     """The parameters of a function that makes a shape; one that takes a number or several is shown as several."""
+    from pliant.mesh.shape_arguments import FILES, NUMBERS
     from pliant.scene_file.layout import SHAPE_WORDS
 
     parameters = inspect.signature(function).parameters
@@ -239,6 +240,14 @@ def shape_forms(function: Any) -> list[FieldForm]:
         if parameter.annotation == "str":
             meaning, choices = SHAPE_WORDS[key]
             forms.append(FieldForm(key, label, "choice", default=default, choices=choices, meaning=meaning))
+            continue
+        if key in FILES:
+            forms.append(FieldForm(key, label, "text", True, None, "", FILES[key]))
+            continue
+        if key in NUMBERS:
+            about = NUMBERS[key]
+            kind = "int" if isinstance(default, int) else "float"
+            forms.append(FieldForm(key, label, kind, False, default, about.get("unit", ""), about["meaning"]))
             continue
         whole = isinstance(default, int) or "int" in str(parameter.annotation)
         unit, meaning = ("", "number of cells") if whole else ("m", "length")

@@ -144,6 +144,7 @@ class FrameMaker:
             "pins": 0 if lead is None else lead.pins.count,
             "pinned": self._pinned(lanes),
             "poke": None if ball is None else {"position": list(ball.position), "radius": ball.radius},
+            "moved": _moved(lanes[0]),
             "drags": drags,
             "stats": stats,
         }
@@ -183,6 +184,21 @@ def _tools(lanes: list[Lane]) -> list[str]:
         return []
     can_cut = any(lead.can_cut(body.name) for body in lead.model.bodies)
     return ["drag", "pin", "throw", "poke", *(["cut"] if can_cut else [])]
+
+
+def _moved(lead: Lane) -> list[list[float]]:
+    """Number of each collider of the scene message that has moved, its matrix by rows, its shift [m]."""
+    if lead.sim is None or not lead.sim.pipeline.moves:
+        return []
+    pipeline = lead.sim.pipeline
+    shown = [c for c in pipeline.colliders if c.name != POKE or not isinstance(c, Sphere)]
+    found = []
+    for k, collider in enumerate(shown):
+        if collider.movable:
+            matrix, shift = pipeline.pose(collider.name)
+            if shift.any() or not np.array_equal(matrix, np.eye(3)):
+                found.append([k, *matrix.reshape(-1).tolist(), *shift.tolist()])
+    return found
 
 
 def _heat(name: str | None, span: tuple[float, float] | None) -> dict[str, Any] | None:

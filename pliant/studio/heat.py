@@ -122,7 +122,9 @@ class HeatCarrier:
         if body.embedding is not None:
             weights = np.maximum(body.embedding.weights, 0.0)
             return body.embedding.hosts, weights / weights.sum(axis=1, keepdims=True)
-        if body.skin is not None:
+        if body.tubes is not None:
+            hosts = body.particles[0] + body.tubes.hosts()[:, None]
+        elif body.skin is not None:
             rest = self._model.particles.rest[slice(*body.particles)]
             hosts = body.particles[0] + nearest_points(rest, body.skin.vertices, 1)
         else:

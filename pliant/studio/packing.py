@@ -14,6 +14,7 @@ from pliant.mesh.embed import Embedding
 from pliant.model.model import Body
 from pliant.simulation import Simulation
 from pliant.skin.skin import Skin
+from pliant.skin.surface import SkinSurface
 from pliant.studio import packing_kernels as kernels
 from pliant.studio.heat import HeatCarrier, HeatSpan
 from pliant.studio.packing_scene import scene_sections
@@ -99,7 +100,7 @@ class Packer:
         return wp.array(np.ascontiguousarray(values, np.float32), dtype=wp.vec3, device=self.device)
 
     def _build_sources(self, bodies: list[Body]) -> None:
-        """Group the bodies by how they are seen: their own vertices, balls, embedded skins, skins on clusters."""
+        """Group the bodies by how they are seen: their own vertices, balls, and each row of skins."""
         own = [k for k, body in enumerate(bodies) if body.skin is None and body.ball_radius is None]
         if own:
             parts = [_identity(bodies[k]) for k in own]
@@ -116,13 +117,13 @@ class Packer:
             x = wp.zeros(len(offsets), dtype=wp.vec3, device=self.device)
             self._balls = (self._ints(np.concatenate(hosts)), self._vectors(offsets), x)
             self._add_source(x, self._vectors(offsets / np.maximum(radii, 1e-30)), bodies, balls)
-        skins = self.sim.skins
-        if skins.skin is not None:
-            worn = [k for k, body in enumerate(bodies) if body.skin is not None and not body.follows_clusters]
-            self._add_source(skins.skin.x, skins.skin.normals, bodies, worn)
-        if skins.clusters is not None:
-            worn = [k for k, body in enumerate(bodies) if body.follows_clusters]
-            self._add_source(skins.clusters.x, skins.clusters.normals, bodies, worn)
+        for skin, worn in self._worn(bodies):
+            self._add_source(skin.x, skin.normals, bodies, worn)
+
+    def _worn(self, bodies: list[Body]) -> list[tuple[SkinSurface, list[int]]]:
+        """Each row of skins, and the numbers of the bodies that wear them."""
+        number = {body.name: k for k, body in enumerate(bodies)}
+        return [(skin, [number[name] for name in names]) for skin, names in self.sim.skins.rows]
 
     def _add_source(self, x: wp.array, normals: wp.array, bodies: list[Body], chosen: list[int]) -> None:
         counts = [bodies[k].seen_vertices for k in chosen]
@@ -138,13 +139,10 @@ class Packer:
         A box holds the body's particles as well as what is seen of it; balls reach their radius beyond them.
         """
         runs = [(self.sim.state.x, [(k, *body.particles) for k, body in enumerate(bodies)])]
-        for skin in (self.sim.skins.skin, self.sim.skins.clusters):
-            if skin is not None:
-                clustered = skin is self.sim.skins.clusters
-                worn = [k for k, b in enumerate(bodies) if b.skin is not None and b.follows_clusters == clustered]
-                ends = np.cumsum([bodies[k].seen_vertices for k in worn]).tolist()
-                ranges = [(k, end - bodies[k].seen_vertices, end) for k, end in zip(worn, ends, strict=True)]
-                runs.append((skin.x, ranges))
+        for skin, worn in self._worn(bodies):
+            ends = np.cumsum([bodies[k].seen_vertices for k in worn]).tolist()
+            ranges = [(k, end - bodies[k].seen_vertices, end) for k, end in zip(worn, ends, strict=True)]
+            runs.append((skin.x, ranges))
         cut = [[_cut(first, end) for _, first, end in ranges] for _, ranges in runs]
         owners = [
             np.repeat([k for k, *_ in ranges], [len(starts) for starts in parts])

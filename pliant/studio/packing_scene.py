@@ -102,4 +102,6 @@ def _dominant_clusters(sim: Simulation, body: Body) -> np.ndarray | None:
     if body.embedding is not None:
         most = body.embedding.weights.argmax(axis=1)
         return homes[body.embedding.hosts[np.arange(len(most)), most] - body.particles[0]]
+    if body.tubes is not None:
+        return homes[body.tubes.hosts()]
     return np.repeat(homes[body.rank], body.seen_vertices // len(body.rank))

@@ -13,14 +13,20 @@ from typing import Any
 import numpy as np
 
 from pliant.assembly import BodyEntry
+from pliant.attachments import AttachmentEntry
 from pliant.collide.collider import Collider, described_fields
+from pliant.collide.movable import Movable, path_keys
 from pliant.errors import InputError
 from pliant.files import replace_file
 from pliant.materials import PRESETS, Material
 from pliant.mesh.points import PointCloud
 from pliant.mesh.prepared import SUFFIX, PreparedBody, write_body
+from pliant.mesh.rods import RodMesh
 from pliant.mesh.surface import SurfaceMesh
+from pliant.mesh.wrinkles import Wrinkles
+from pliant.motion import MotionPath
 from pliant.scene import Scene, SceneSettings
+from pliant.scene_file.attachments import LIMITS
 from pliant.scene_file.layout import VERSION
 from pliant.scene_file.tables import plain
 from pliant.solvers.protocol import BodySpec
@@ -44,6 +50,8 @@ def scene_tables(scene: Scene, folder: Path) -> dict[str, Any]:
         # what holds for a whole scene and is given to it as a vector, such as a wind
         if key != "gravity" and isinstance(value, tuple) and len(value) == 3 and value != vars(Scene())[key]:
             general[key] = value
+    if not scene.air.is_plain:
+        general["wind"] = {**scene.air.table(), "velocity": scene.wind}
     general |= changed(scene.settings, SceneSettings())
     tables: dict[str, Any] = {"version": VERSION, "name": name if re.match(r"\w", name) else "scene"}
     if general:
@@ -53,6 +61,8 @@ def scene_tables(scene: Scene, folder: Path) -> dict[str, Any]:
         tables["solver"] = {method: settings for method, settings in solver.items() if settings}
     files = _MeshFiles(folder)
     tables["body"] = [_body(entry, files) for entry in scene.bodies]
+    if scene.attachments:
+        tables["attachment"] = [_attachment(entry) for entry in scene.attachments]
     for collider in scene.colliders:
         tables.setdefault(collider.kind, []).append(_collider(collider, files))
     return plain(tables)
@@ -85,8 +95,11 @@ class _MeshFiles:
         # bodies made of one mesh have one embedding, though each has a skin in a place of its own
         key = (id(entry.source), id(entry.embedding))
         if key not in self._written:
-            skin = None if entry.skin is None or entry.embedding is None else home(entry.skin)
-            made = PreparedBody(mesh.name or entry.name, mesh, skin, entry.embedding, tuple(mesh.notes))
+            worn = entry.embedding is not None and entry.wrinkles is None
+            skin = home(entry.skin) if entry.skin is not None and worn else None
+            made = PreparedBody(
+                mesh.name or entry.name, mesh, skin, entry.embedding if worn else None, tuple(mesh.notes)
+            )
             arrays = [mesh.vertices] + ([] if skin is None else [skin.vertices, skin.triangles])
             self._written[key] = self._name(mesh.name or entry.name, arrays, SUFFIX)
             write_body(made, self.folder / self._written[key])
@@ -98,6 +111,12 @@ class _MeshFiles:
 
         name = self._name(stem, [mesh.vertices, mesh.triangles], ".ply")
         write_mesh(mesh, self.folder / name)
+        return name
+
+    def rods(self, mesh: RodMesh, stem: str) -> str:
+        """The file of ropes, hair or trees."""
+        name = self._name(stem, [mesh.vertices, mesh.segments, mesh.radius], ".swc")
+        mesh.save(self.folder / name)
         return name
 
     def array(self, values: np.ndarray, stem: str) -> str:
@@ -148,6 +167,10 @@ def _body(entry: BodyEntry, files: _MeshFiles) -> dict[str, Any]:
         table["points"] = points if len(points) > 1 else points["file"]
         if entry.skin is not None:
             table["skin"] = files.surface(home(entry.skin), f"{entry.name}-skin")
+    elif isinstance(source, RodMesh) and entry.skin is None:
+        table["rods"] = files.rods(source, source.name or entry.name)
+        if source.seen_radius is not None:
+            table["rods"] = {"file": table["rods"], "seen_radius": source.seen_radius}
     elif entry.skin is not None and entry.embedding is None:
         raise InputError(
             "its skin follows clusters and has no embedding, which no file of a body can hold",
@@ -172,19 +195,40 @@ def _body(entry: BodyEntry, files: _MeshFiles) -> dict[str, Any]:
         table["raw"] = {key: value for key, value in dataclasses.asdict(spec.raw).items() if value is not None}
     plain_spec = {f.name: f.default for f in dataclasses.fields(BodySpec)}
     for key, default in (("springs", plain_spec["springs"]), ("mass_distribution", "lumped"),
-                         ("largest_inverse_mass", None), ("mass_shift", plain_spec["mass_shift"])):  # fmt: skip
+                         ("largest_inverse_mass", None), ("mass_shift", plain_spec["mass_shift"]),
+                         ("bends", plain_spec["bends"])):  # fmt: skip
         if getattr(spec, key) != default:
             table[key] = getattr(spec, key)
     if entry.volume is not None:
         values = {key: value for key, value in dataclasses.asdict(entry.volume).items() if value is not None}
         table["volume"] = {"kind": entry.volume.kind, **values}
+    if entry.wrinkles is not None:
+        table["wrinkles"] = changed(entry.wrinkles.settings, Wrinkles())
     if entry.pins:
         table["pins"] = [
-            {"vertices": index}
-            | ({} if path is None else {"path": [[t, o] for t, o in zip(path.times, path.offsets, strict=True)]})
+            {"vertices": index} | ({} if path is None else _motion(path))
             for index, path in entry.pins
         ]
     return table
+
+
+def _motion(path: MotionPath) -> dict[str, Any]:
+    """The path and the centre of pins, as in scene files."""
+    if path.is_translation:
+        return {"path": [[t, o] for t, o in zip(path.times, path.offsets, strict=True)]}
+    rows = zip(path.times, path.offsets, np.degrees(path.rotations), path.scales, strict=True)
+    keys = [{"time": t, "offset": o, "rotation": r, "scale": s} for t, o, r, s in rows]
+    return {"path": keys, "center": path.center}
+
+
+def _attachment(entry: AttachmentEntry) -> dict[str, Any]:
+    """The table of an attachment."""
+    table: dict[str, Any] = {"name": entry.name, "body": entry.body, "to": entry.to, "vertices": entry.vertices}
+    if entry.at is not None:
+        # as many numbers as vertices would be pairs
+        single = not entry.is_paired and len(entry.at) == len(entry.vertices)
+        table["at"] = np.append(entry.at, entry.at[-1]) if single else entry.at
+    return table | {key: getattr(entry, key) for key in LIMITS if getattr(entry, key) is not None}
 
 
 def _collider(collider: Collider, files: _MeshFiles) -> dict[str, Any]:
@@ -199,4 +243,8 @@ def _collider(collider: Collider, files: _MeshFiles) -> dict[str, Any]:
         value = getattr(made, field.name)
         if isinstance(value, np.ndarray) and field.init:
             table["file"] = files.array(value, collider.name)
+        elif isinstance(value, SurfaceMesh):
+            table["file"] = files.surface(value, collider.name)
+    if isinstance(collider, Movable) and collider.path is not None:
+        table["path"] = path_keys(collider)
     return table | changed(collider.surface, type(collider.surface)())

@@ -15,7 +15,9 @@ from pliant.collide.collider import Collider
 from pliant.collide.heights import hills
 from pliant.collide.shapes import collider_classes
 from pliant.collide.shapes.box import Box
+from pliant.collide.shapes.capsule import Capsule
 from pliant.collide.shapes.heightmap import Heightmap
+from pliant.collide.shapes.mesh import Mesh
 from pliant.collide.shapes.plane import Plane
 from pliant.collide.shapes.sphere import Sphere
 from pliant.collide.solids import recorded_solids
@@ -81,7 +83,9 @@ def scene_file(tmp_path):
 
 def test_every_kind_is_found_and_complete():
     kinds = collider_classes()
-    assert kinds == {"box": Box, "heightmap": Heightmap, "plane": Plane, "sphere": Sphere}
+    standing = {"heightmap": Heightmap, "plane": Plane}
+    assert kinds == {"box": Box, "capsule": Capsule, "mesh": Mesh, "sphere": Sphere, **standing}
+    assert {kind for kind, cls in kinds.items() if not cls.movable} == standing.keys()
     for kind, cls in kinds.items():
         assert cls.kind == kind and issubclass(cls, Collider) and cls.meaning and dataclasses.is_dataclass(cls)
 
@@ -227,12 +231,13 @@ def test_a_run_with_every_kind_of_collider(scene_file, tmp_path):
 def recording_of(scene, path):
     """A recording of a scene as a run makes it, drawn small."""
     from pliant.run.recording import start_recording
+    from pliant.run.seen import recorded_positions
 
     loaded = load_scene(scene)
     sim = loaded.scene.build("cpu", estimate_step=False)
     with start_recording(path, sim, loaded) as writer:
         for frame in range(2):
-            writer.add(frame, frame / 60, sim.positions())
+            writer.add(frame, frame / 60, recorded_positions(sim))
             sim.frame()
     return path
 

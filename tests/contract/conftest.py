@@ -3,6 +3,7 @@
 import dataclasses
 
 import pytest
+from bodies import taken
 
 from pliant.solvers import solver_classes
 
@@ -34,6 +35,10 @@ class Variant:
     def keywords(self) -> dict:
         """For `make_scene`."""
         return {"method": self.method, "body_options": {k: dict(v) for k, v in self.body}, **dict(self.settings)}
+
+    def taken(self, mesh):
+        """A body for this method, much like the given tet mesh."""
+        return taken(self.method, mesh)
 
     def __str__(self) -> str:
         words = [value for _, value in self.settings] + [word for _, table in self.body for _, word in table]

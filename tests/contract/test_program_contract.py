@@ -13,7 +13,7 @@ SOFT = Material(young=2e4, poisson=0.4, damping=0.004)
 
 def drop(variant, device="cpu", substeps=9, mesh=None, pull=False):
     """A spinning body, one side led, the other about to hit the floor: everything that takes part in a frame."""
-    mesh = shapes.box((0.6, 0.4, 0.4), (5, 3, 3)) if mesh is None else mesh
+    mesh = variant.taken(shapes.box((0.6, 0.4, 0.4), (5, 3, 3))) if mesh is None else mesh
     scene = make_scene(
         mesh, SOFT, gravity=(0, -9.81, 0), frame_dt=0.012, substeps=substeps,
         body={"position": (0, 0.21, 0), "velocity": (0.2, -1.0, 0), "angular_velocity": (1, 0, 2)}, **variant.keywords,
@@ -33,6 +33,7 @@ def test_recorded_equals_eager(variant, substeps, pull, device):
     frames = 4 if variant.integrator != "implicit" else 2
     for _ in range(frames):
         recorded.frame()
+        eager._tell_of_pins()
         eager.pins.aim(eager.time + eager.frame_dt)
         eager._issue_frame()
         eager.frame_number += 1
@@ -121,7 +122,7 @@ def test_same_run_same_bits(variant, device):
 def test_threads_do_not_matter(variant, set_threads, monkeypatch):
     """One CPU thread or two or three, the bits are the same; every launch that can be split is split here."""
     monkeypatch.setitem(launch.__kwdefaults__, "grain", 1)
-    mesh = shapes.box((0.6, 0.4, 0.4), (18, 11, 11))
+    mesh = variant.taken(shapes.box((0.6, 0.4, 0.4), (18, 11, 11)))
     runs = []
     for threads in (1, 2, 3):
         set_threads(threads)
@@ -147,7 +148,7 @@ def test_cpu_and_cuda_agree(variant, cuda):
 
 @pytest.mark.cuda
 def test_cpu_and_cuda_agree_in_free_flight(variant, cuda):
-    mesh = shapes.ball(0.4, 5)
+    mesh = variant.taken(shapes.ball(0.4, 5))
     ends = []
     for name in ("cpu", cuda):
         sim = make_sim(mesh, SOFT, frame_dt=0.01, substeps=10, device=name, **variant.keywords)

@@ -62,8 +62,8 @@ def test_momentum_is_kept(passes, device):
     momentum = np.sum(mass * sim.velocities(), axis=0)
     assert np.abs(momentum).max() < 1e-5 * np.abs(mass * sim.velocities()).sum()
     spin = np.sum(mass * np.cross(sim.positions(), sim.velocities()), axis=0)
-    # every pass acts along the springs as it finds them; seen from the end of several this turns the body a little
-    assert np.abs(spin).max() < (1e-6 if passes == 1 else 1e-3) * np.abs(mass * sim.velocities()).sum()
+    # every spring is put right as it is found; seen from the end, a pull of 40 % turns the body a little
+    assert np.abs(spin).max() < 5e-3 * np.abs(mass * sim.velocities()).sum()
 
 
 @pytest.mark.parametrize("name", ["box", "ball", "sheet"])
@@ -120,7 +120,7 @@ def test_short_springs_are_left_alone(device):
 
 def test_it_works_with_every_integrator(device):
     mesh = shapes.box((0.5, 0.3, 0.3), (3, 2, 2))
-    for integrator in ("symplectic", "verlet", "euler", "midpoint", "rk4", "implicit"):
+    for integrator in ("symplectic", "verlet", "euler", "midpoint", "rk4", "implicit", "hybrid"):
         sim = limited(mesh, mesh.vertices * [1.3, 1, 1], 400, device=device, integrator=integrator)
         assert stretches(mesh, sim.positions()).max() <= 1.1 + 1e-3, integrator
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import warp as wp
 
-from pliant.collide.collider import DEFAULT_SURFACE, Collider, Surface, numbers
+from pliant.collide.collider import DEFAULT_SURFACE, Surface, numbers
 from pliant.collide.contacts import Contacts
+from pliant.collide.movable import Movable
+from pliant.collide.pose_kernels import Pose, own_place, own_place_before, velocity_at
+from pliant.collide.poses import Poses
 from pliant.errors import InputError
 from pliant.launch import launch
 from pliant.mesh.arrays import rotation as rotation_matrix
+from pliant.motion import axis_angle
 from pliant.physics.contact import PlaneData
 from pliant.settings import setting
 from pliant.vectors import FARTHEST, as_bounded, as_vector
@@ -24,22 +28,24 @@ wp.set_module_options({"enable_backward": False})
 # Corners of each face, counter-clockwise seen from outside, as bits: 1 is high x, 2 high y, 4 high z.
 FACES = np.array([[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]])
 SMALLEST = 1e-6
+LONGEST_GLIDE = 5.0
+"""The longest way of a frame, in diagonals, that a box glides."""
 
 
 @wp.struct
 class BoxData:
-    """A box as the kernels see it; the columns of `axes` are its own axes in the world."""
+    """A box as the kernels see it; the columns of `axes` are its own axes at the build."""
 
-    center: wp.vec3
     half: wp.vec3
     axes: wp.mat33
     inside: int
     friction: float
     restitution: float
+    margin: float
 
 
 @dataclasses.dataclass(frozen=True)
-class Box(Collider):
+class Box(Movable):
     """A box about `position`.
 
     A particle that went in is put back on the face it came through; one that was inside before, on the nearest. One
@@ -51,6 +57,7 @@ class Box(Collider):
         rotation: axis times angle in degrees, about the centre.
         inside: it is a room: particles stay inside it, and all around is solid.
         surface: friction and restitution.
+        path: keys of its motion; see `MotionPath`.
     """
 
     kind: ClassVar[str] = "box"
@@ -63,6 +70,9 @@ class Box(Collider):
     inside: bool = setting(False, "bodies stay inside it, as in a room")
     surface: Surface = DEFAULT_SURFACE
     name: str = ""
+    path: Any = dataclasses.field(default=None, repr=False, compare=False)
+    # stands for the path where colliders are compared or fingerprinted
+    path_digest: str = dataclasses.field(init=False, default="")
 
     def __post_init__(self) -> None:
         size = as_bounded(self.size, FARTHEST, self.where("size"), "m")
@@ -75,6 +85,16 @@ class Box(Collider):
         object.__setattr__(self, "rotation", as_vector(self.rotation, self.where("rotation")))
         if not isinstance(self.inside, bool):
             raise InputError(f"{self.inside!r} is no truth value", self.where("inside"), "Give true or false")
+        self.settle_path()
+
+    @property
+    def reach(self) -> float:
+        return LONGEST_GLIDE * float(np.linalg.norm(self.size))
+
+    def posed(self, turn: np.ndarray, center: np.ndarray, radius: float) -> Box:
+        degrees = np.degrees(axis_angle(turn @ self.axes()))
+        rotation = self.rotation if np.array_equal(turn, np.eye(3)) else tuple(degrees.tolist())
+        return dataclasses.replace(self, position=tuple(center.tolist()), rotation=rotation)
 
     def axes(self) -> np.ndarray:
         """Its own axes in the world, as columns (3, 3)."""
@@ -105,32 +125,45 @@ class Box(Collider):
     def data(self) -> BoxData:
         """The box as the kernels see it."""
         data = BoxData()
-        data.center = self.position
         data.half = tuple(0.5 * length for length in self.size)
         data.axes = wp.mat33(*self.axes().reshape(-1).tolist())
         data.inside = int(self.inside)
         data.friction = self.surface.friction
         data.restitution = self.surface.restitution
+        data.margin = self.surface.margin
         return data
 
     @classmethod
-    def detector(cls, colliders: Sequence[Self], slots: Sequence[int], device: str) -> BoxDetector:
-        return BoxDetector(colliders, slots, device)
+    def detector(cls, colliders: Sequence[Self], slots: Sequence[int], poses: Poses, device: str) -> BoxDetector:
+        return BoxDetector(colliders, slots, poses, device)
 
 
 class BoxDetector:
     """Boxes on a device."""
 
-    def __init__(self, boxes: Sequence[Box], slots: Sequence[int], device: str):
+    def __init__(self, boxes: Sequence[Box], slots: Sequence[int], poses: Poses, device: str):
         self.device = device
+        self.poses = poses
+        self.rows = wp.array([poses.rows[slot] for slot in slots], dtype=int, device=device)
         self.boxes = wp.array([box.data() for box in boxes], dtype=BoxData, device=device)
         self.slots = wp.array(list(slots), dtype=int, device=device)
 
-    def detect(self, before: wp.array, x: wp.array, margin: float, contacts: Contacts) -> None:
+    def detect(self, before: wp.array, x: wp.array, radius: wp.array, margin: float, contacts: Contacts) -> None:
         launch(
             detect_boxes,
             contacts.particles,
-            [self.boxes, self.slots, before, x, len(self.boxes), contacts.slots, margin],
+            [
+                self.boxes,
+                self.slots,
+                self.rows,
+                self.poses.pose,
+                radius,
+                before,
+                x,
+                len(self.boxes),
+                contacts.slots,
+                margin,
+            ],
             [contacts.surface, contacts.depth],
             device=self.device,
         )
@@ -262,6 +295,9 @@ def detect_boxes(
     start: int,
     boxes: wp.array(dtype=BoxData),
     slot_of: wp.array(dtype=int),
+    row_of: wp.array(dtype=int),
+    poses: wp.array(dtype=Pose),
+    radius: wp.array(dtype=float),
     before: wp.array(dtype=wp.vec3),
     x: wp.array(dtype=wp.vec3),
     count: int,
@@ -273,23 +309,32 @@ def detect_boxes(
     i = start + wp.tid()
     for k in range(count):
         box = boxes[k]
+        pose = poses[row_of[k]]
         to_box = wp.transpose(box.axes)
-        p = to_box * (x[i] - box.center)
+        p = to_box * own_place(pose, x[i])
+        off = radius[i] + box.margin
         face = Face()
         if box.inside != 0:
-            face = face_from_inside(p, box.half, margin)
+            room = wp.vec3(
+                wp.max(box.half[0] - off, 0.0), wp.max(box.half[1] - off, 0.0), wp.max(box.half[2] - off, 0.0)
+            )
+            face = face_from_inside(p, room, margin)
         else:
-            slack = 1.0e-6 * (wp.length(box.center) + wp.length(box.half))
-            face = face_from_outside(to_box * (before[i] - box.center), p, box.half, margin, slack)
+            slack = 1.0e-6 * (wp.length(pose.center) + wp.length(box.half))
+            came = to_box * own_place_before(pose, before[i])
+            face = face_from_outside(came, p, box.half, margin + off, slack)
+            face.offset = face.offset + off
         slot = i * slots + slot_of[k]
         if face.found != 0:
+            depth = wp.max(face.offset - wp.dot(face.normal, p), 0.0)
             plane = PlaneData()
-            plane.normal = box.axes * face.normal
-            plane.offset = face.offset + wp.dot(plane.normal, box.center)
+            plane.normal = pose.turn * (box.axes * face.normal)
+            plane.offset = face.offset + wp.dot(plane.normal, pose.center)
+            plane.velocity = velocity_at(pose, box.axes * (p + depth * face.normal))
             plane.friction = box.friction
             plane.restitution = box.restitution
             surface_out[slot] = plane
-            depth_out[slot] = wp.max(face.offset - wp.dot(face.normal, p), 0.0)
+            depth_out[slot] = depth
         else:
             depth_out[slot] = -1.0
 

@@ -15,6 +15,7 @@ from pliant.collide.collider import DEFAULT_SURFACE, Collider, Surface, describe
 from pliant.collide.contacts import Contacts
 from pliant.collide.ground_kernels import MapData, detect_ground
 from pliant.collide.heights import MOST_HEIGHTS, hills, read_heights
+from pliant.collide.poses import Poses
 from pliant.errors import InputError
 from pliant.launch import launch
 from pliant.settings import Described, check_value, setting
@@ -188,10 +189,11 @@ class Heightmap(Collider):
         data.extend = int(self.extend)
         data.friction = self.surface.friction
         data.restitution = self.surface.restitution
+        data.margin = self.surface.margin
         return data
 
     @classmethod
-    def detector(cls, colliders: Sequence[Self], slots: Sequence[int], device: str) -> HeightmapDetector:
+    def detector(cls, colliders: Sequence[Self], slots: Sequence[int], poses: Poses, device: str) -> HeightmapDetector:
         return HeightmapDetector(colliders, slots, device)
 
 
@@ -229,12 +231,12 @@ class HeightmapDetector:
             wp.array(map.world_heights().astype(np.float32), dtype=float, ndim=2, device=device) for map in maps
         ]
 
-    def detect(self, before: wp.array, x: wp.array, margin: float, contacts: Contacts) -> None:
+    def detect(self, before: wp.array, x: wp.array, radius: wp.array, margin: float, contacts: Contacts) -> None:
         for slot, data, heights in zip(self.slots, self.maps, self.heights, strict=True):
             launch(
                 detect_ground,
                 contacts.particles,
-                [data, heights, x, slot, contacts.slots, margin],
+                [data, heights, radius, x, slot, contacts.slots, margin],
                 [contacts.surface, contacts.depth],
                 device=self.device,
             )

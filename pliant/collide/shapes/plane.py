@@ -11,6 +11,7 @@ import warp as wp
 
 from pliant.collide.collider import Collider, Surface, numbers
 from pliant.collide.contacts import Contacts
+from pliant.collide.poses import Poses
 from pliant.errors import InputError
 from pliant.launch import launch
 from pliant.physics.contact import PlaneData
@@ -67,17 +68,17 @@ class Plane(Collider):
         return (np.asarray(points) - np.array(self.point)) @ np.array(self.normal)
 
     def data(self) -> PlaneData:
-        """The plane as the kernels see it."""
+        """The plane as the kernels see it, moved out by its margin."""
         data = PlaneData()
         data.normal = self.normal
-        data.offset = float(np.dot(self.normal, self.point))
+        data.offset = float(np.dot(self.normal, self.point)) + self.surface.margin
         data.velocity = self.velocity
         data.friction = self.surface.friction
         data.restitution = self.surface.restitution
         return data
 
     @classmethod
-    def detector(cls, colliders: Sequence[Self], slots: Sequence[int], device: str) -> PlaneDetector:
+    def detector(cls, colliders: Sequence[Self], slots: Sequence[int], poses: Poses, device: str) -> PlaneDetector:
         return PlaneDetector(colliders, slots, device)
 
 
@@ -89,11 +90,11 @@ class PlaneDetector:
         self.planes = wp.array([plane.data() for plane in planes], dtype=PlaneData, device=device)
         self.slots = wp.array(list(slots), dtype=int, device=device)
 
-    def detect(self, before: wp.array, x: wp.array, margin: float, contacts: Contacts) -> None:
+    def detect(self, before: wp.array, x: wp.array, radius: wp.array, margin: float, contacts: Contacts) -> None:
         launch(
             detect_planes,
             contacts.particles,
-            [self.planes, self.slots, x, len(self.planes), contacts.slots, margin],
+            [self.planes, self.slots, radius, x, len(self.planes), contacts.slots, margin],
             [contacts.surface, contacts.depth],
             device=self.device,
         )
@@ -104,6 +105,7 @@ def detect_planes(
     start: int,
     planes: wp.array(dtype=PlaneData),
     slot_of: wp.array(dtype=int),
+    radius: wp.array(dtype=float),
     x: wp.array(dtype=wp.vec3),
     count: int,
     slots: int,
@@ -114,6 +116,7 @@ def detect_planes(
     i = start + wp.tid()
     for k in range(count):
         plane = planes[k]
+        plane.offset = plane.offset + radius[i]
         depth = plane.offset - wp.dot(plane.normal, x[i])
         slot = i * slots + slot_of[k]
         if depth >= -margin:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import warp as wp
 
-from pliant.collide.collider import DEFAULT_SURFACE, Collider, Surface, numbers
+from pliant.collide.collider import DEFAULT_SURFACE, Surface, numbers
 from pliant.collide.contacts import Contacts
-from pliant.collide.sphere_kernels import SphereData, detect_spheres, glide_spheres
+from pliant.collide.movable import Movable
+from pliant.collide.poses import Poses
+from pliant.collide.sphere_kernels import SphereData, detect_spheres
 from pliant.launch import launch
 from pliant.settings import check_value, setting
 from pliant.vectors import FARTHEST, FASTEST, as_bounded
@@ -25,7 +27,7 @@ BOWL = -0.3
 
 
 @dataclasses.dataclass(frozen=True)
-class Sphere(Collider):
+class Sphere(Movable):
     """A sphere about `position`.
 
     A particle that went in is put back along the radius; one that went in deeply or passed through the whole sphere in
@@ -37,6 +39,7 @@ class Sphere(Collider):
         velocity: velocity of the surface [m/s], as of a conveyor belt; only its part along the surface counts.
         inside: it is a round room: particles stay inside it, and all around is solid.
         surface: friction and restitution.
+        path: keys of its motion; see `MotionPath`.
     """
 
     kind: ClassVar[str] = "sphere"
@@ -51,6 +54,9 @@ class Sphere(Collider):
     inside: bool = setting(False, "bodies stay inside it, as in a room")
     surface: Surface = DEFAULT_SURFACE
     name: str = ""
+    path: Any = dataclasses.field(default=None, repr=False, compare=False)
+    # stands for the path where colliders are compared or fingerprinted
+    path_digest: str = dataclasses.field(init=False, default="")
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -59,6 +65,21 @@ class Sphere(Collider):
                 object.__setattr__(self, field.name, value)
         object.__setattr__(self, "position", as_bounded(self.position, FARTHEST, self.where("position"), "m"))
         object.__setattr__(self, "velocity", as_bounded(self.velocity, FASTEST, self.where("velocity"), "m/s"))
+        self.settle_path()
+
+    @property
+    def reach(self) -> float:
+        return LONGEST_GLIDE * self.radius
+
+    @property
+    def own_radius(self) -> float:
+        return self.radius
+
+    def posed(self, turn: np.ndarray, center: np.ndarray, radius: float) -> Sphere:
+        # what float32 makes of the smallest radius is smaller
+        if isinstance(radius, float) and SMALLEST > radius > 0.999 * SMALLEST:
+            radius = SMALLEST
+        return dataclasses.replace(self, position=tuple(center.tolist()), radius=radius)
 
     def distance(self, points: np.ndarray) -> np.ndarray:
         found = np.linalg.norm(np.asarray(points, np.float64) - np.array(self.position), axis=-1) - self.radius
@@ -91,76 +112,30 @@ class Sphere(Collider):
         data.inside = int(self.inside)
         data.friction = self.surface.friction
         data.restitution = self.surface.restitution
+        data.margin = self.surface.margin
         return data
 
     @classmethod
-    def detector(cls, colliders: Sequence[Self], slots: Sequence[int], device: str) -> SphereDetector:
-        return SphereDetector(colliders, slots, device)
+    def detector(cls, colliders: Sequence[Self], slots: Sequence[int], poses: Poses, device: str) -> SphereDetector:
+        return SphereDetector(colliders, slots, poses, device)
 
 
 class SphereDetector:
-    """Spheres on a device. Each detection that knows where particles come from is one step of their glides.
+    """Spheres on a device."""
 
-    Attributes:
-        place: where each sphere glides to [m], and its radius [m] (k,).
-        glide: displacement per step [m], and the steps that are left (k,); the centre is as much before the place.
-        rate: velocity that contacts see besides that of the surface along itself [m/s] (k,).
-    """
-
-    def __init__(self, spheres: Sequence[Sphere], slots: Sequence[int], device: str):
+    def __init__(self, spheres: Sequence[Sphere], slots: Sequence[int], poses: Poses, device: str):
         self.device = device
-        self.spheres = list(spheres)
+        self.poses = poses
+        self.rows = wp.array([poses.rows[slot] for slot in slots], dtype=int, device=device)
         self.data = wp.array([sphere.data() for sphere in spheres], dtype=SphereData, device=device)
-        self.numbers = {slot: k for k, slot in enumerate(slots)}
         self.slots = wp.array(list(slots), dtype=int, device=device)
-        self.place = wp.array([[*s.position, s.radius] for s in spheres], dtype=wp.vec4, device=device)
-        self.glide = wp.zeros(len(spheres), dtype=wp.vec4, device=device)
-        self.rate = wp.zeros(len(spheres), dtype=wp.vec3, device=device)
 
-    def arrays(self) -> dict[str, wp.array]:
-        return {"sphere.place": self.place, "sphere.glide": self.glide, "sphere.rate": self.rate}
-
-    def now(self, slot: int) -> Sphere:
-        k = self.numbers[slot]
-        place, glide = (array.numpy()[k].astype(np.float64) for array in (self.place, self.glide))
-        center = np.clip(place[:3] - glide[3] * glide[:3], -FARTHEST, FARTHEST)
-        # what float32 makes of the smallest radius is smaller
-        radius = max(float(place[3]), SMALLEST)
-        return dataclasses.replace(self.spheres[k], position=tuple(center.tolist()), radius=radius)
-
-    def move(
-        self,
-        slot: int,
-        position: tuple[float, float, float],
-        velocity: tuple[float, float, float] | None,
-        radius: float | None,
-        steps: int,
-        duration: float,
-    ) -> None:
-        before = self.now(slot)
-        # the new values are checked like those of a new sphere
-        after = dataclasses.replace(before, position=position, radius=before.radius if radius is None else radius)
-        way = np.array(after.position) - np.array(before.position)
-        reach = LONGEST_GLIDE * max(before.radius, after.radius)
-        glide, rate = np.zeros(4), np.zeros(3)
-        if velocity is not None:
-            rate[:] = velocity
-        elif way.any() and float(np.linalg.norm(way)) <= reach:
-            glide[:], rate[:] = [*(way / steps), steps], way / duration
-        k = self.numbers[slot]
-        for array, row in ((self.place, [*after.position, after.radius]), (self.glide, glide), (self.rate, rate)):
-            values = array.numpy().copy()
-            values[k] = row
-            array.assign(values)
-
-    def detect(self, before: wp.array, x: wp.array, margin: float, contacts: Contacts) -> None:
-        count = len(self.spheres)
-        if before is not x:
-            launch(glide_spheres, count, [], [self.glide, self.rate], device=self.device)
+    def detect(self, before: wp.array, x: wp.array, radius: wp.array, margin: float, contacts: Contacts) -> None:
+        count = len(self.data)
         launch(
             detect_spheres,
             contacts.particles,
-            [self.data, self.slots, self.place, self.glide, self.rate, before, x, count, contacts.slots, margin],
+            [self.data, self.slots, self.rows, self.poses.pose, radius, before, x, count, contacts.slots, margin],
             [contacts.surface, contacts.depth],
             device=self.device,
         )

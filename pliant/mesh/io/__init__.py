@@ -79,6 +79,8 @@ FORMATS: tuple[Format, ...] = (
 
 POINT_SUFFIXES = (".xyz", ".txt", ".csv", ".npy")
 """Files of points without a mesh, which are not read here."""
+ROD_SUFFIXES = (".swc", ".hair")
+"""Files of ropes, hair and trees, which are not read here."""
 
 
 def known_formats(surface: bool = True, tets: bool = True) -> str:
@@ -100,6 +102,7 @@ def format_of(path: str | os.PathLike) -> Format:
     row = _row_of(path)
     if row is None:
         points = " Loose points are read by PointCloud.load." if _suffix(path) in POINT_SUFFIXES else ""
+        points = ". Rods are read by RodMesh.load." if _suffix(path) in ROD_SUFFIXES else points
         raise InputError(f"unknown suffix {_suffix(path)!r}", str(path), known_formats() + points)
     return row
 

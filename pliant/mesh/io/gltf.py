@@ -56,13 +56,13 @@ def read(path: Path) -> SurfaceMesh:
 
 def _read(package: Any, path: Path) -> SurfaceMesh:
     text, blob = chunks(source.load(path, WHAT), path)
-    scene = _parse(package, text, path)
+    scene = parse(package, text, path)
     notes: list[str] = []
-    _check_extensions(scene, path, notes)
+    check_extensions(scene, path, notes)
     buffers = load_buffers(scene, blob, path)
     paints = tuple(_paint(scene, number, material) for number, material in enumerate(scene.materials or []))
     pieces: list[Piece] = []
-    for node, matrix in _placed(scene, path):
+    for node, matrix in placed_nodes(scene, path):
         pieces += _node_pieces(scene, node, matrix, buffers, path, notes)
     if not pieces:
         raise InputError("holds no triangles", str(path), "Give a scene with a mesh; lines and points are not read")
@@ -71,7 +71,7 @@ def _read(package: Any, path: Path) -> SurfaceMesh:
     return join(pieces, paints, source.stem(path), list(dict.fromkeys(notes)), sew=True)
 
 
-def _parse(package: Any, text: bytes, path: Path) -> Any:
+def parse(package: Any, text: bytes, path: Path) -> Any:
     try:
         content = json.loads(text.decode("utf-8-sig"))
     except json.JSONDecodeError as error:
@@ -89,7 +89,7 @@ def _parse(package: Any, text: bytes, path: Path) -> Any:
         raise InputError(f"is not valid glTF ({error!r})", str(path), f"Give {WHAT}") from None
 
 
-def _check_extensions(scene: Any, path: Path, notes: list[str]) -> None:
+def check_extensions(scene: Any, path: Path, notes: list[str]) -> None:
     """Raise for packed geometry; note other required extensions."""
     needed = scene.extensionsRequired or []
     for name in needed:
@@ -104,7 +104,7 @@ def _check_extensions(scene: Any, path: Path, notes: list[str]) -> None:
         notes.append(f"the extension {', '.join(others)} was read over")
 
 
-def _placed(scene: Any, path: Path) -> list[tuple[Any, np.ndarray]]:
+def placed_nodes(scene: Any, path: Path) -> list[tuple[Any, np.ndarray]]:
     """Nodes that hold a mesh, with the matrix (4, 4) to the world, in the order of the tree."""
     nodes = scene.nodes or []
     if not nodes:

@@ -37,8 +37,9 @@ def read(path: Path) -> SurfaceMesh:
     if not is_v.any():
         raise InputError("holds no vertex (no line that starts with 'v')", str(path), f"Give a file with {WHAT}")
     if not is_f.any():
-        raise InputError("holds no face (no line that starts with 'f')", str(path), f"Give a file with {WHAT}")
-    vertices, colors = _read_vertices(text, is_v)
+        rods = ". Its lines are read by RodMesh.load" if text.starting(b"l").any() else ""
+        raise InputError("holds no face (no line that starts with 'f')", str(path), f"Give a file with {WHAT}{rods}")
+    vertices, colors = read_vertices(text, is_v)
     is_vt = text.starting(b"vt")
     counts, corner, uv_corner, face_lines = _read_faces(text, is_f, is_v, is_vt)
     places, face_of = to_triangles(counts, corner, vertices)
@@ -55,7 +56,7 @@ def read(path: Path) -> SurfaceMesh:
     return SurfaceMesh(vertices, corner[places].astype(np.int32), source.stem(path), tuple(notes), look)
 
 
-def _read_vertices(text: Text, is_v: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+def read_vertices(text: Text, is_v: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
     """Positions (n, 3) [m] and colours (n, 4) from 0 to 1, if there are any."""
     rows = text.numbers(is_v, 1, "v x y z")
     text.need(rows, 3, "v x y z")
@@ -131,16 +132,16 @@ def _read_faces(
         line = int(lines[np.argmax(counts < 3)])
         raise InputError(f"{text.line(line)[:60]!r} has fewer than three corners", text.at(line), "Give f 1 2 3")
 
-    vertex = _resolve(text, vertex, lines[face_of], is_v, "vertex")
+    vertex = resolve(text, vertex, lines[face_of], is_v, "vertex")
     texture = np.full(len(starts), -1, dtype=np.int64)
     textured = np.flatnonzero(texture_at >= 0)
     if len(textured):
         wanted = numbers[texture_at[textured]]
-        texture[textured] = _resolve(text, wanted, lines[face_of[textured]], is_vt, "texture coordinate")
+        texture[textured] = resolve(text, wanted, lines[face_of[textured]], is_vt, "texture coordinate")
     return counts, vertex, texture, lines
 
 
-def _resolve(text: Text, numbers: np.ndarray, lines: np.ndarray, is_item: np.ndarray, what: str) -> np.ndarray:
+def resolve(text: Text, numbers: np.ndarray, lines: np.ndarray, is_item: np.ndarray, what: str) -> np.ndarray:
     """Numbers from 0, of those counted from 1, or backwards from the line they stand on."""
     total = int(is_item.sum())
     negative = numbers < 0

@@ -26,6 +26,7 @@ def read(path: Path) -> SurfaceMesh:
     for wanted in ("vertex", "face"):
         if wanted not in names:
             remedy = "Triangle strips are not read: save it with faces" if "tristrips" in names else f"Give {WHAT}"
+            remedy += ". Its edges are read by RodMesh.load" if "edge" in names else ""
             raise InputError(f"has no element '{wanted}', only {', '.join(names) or 'none'}", str(path), remedy)
     tables = text_tables(data, body, elements, path) if not order else binary_tables(data, body, order, elements, path)
     return _surface(tables["vertex"], tables["face"], textures, path)

@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from pliant.physics.contact import PlaneData, meet_planes
+from pliant.physics.contact import PlaneData, ball_meets_planes
 from pliant.physics.integrate import add_carried
 from pliant.solvers.mass_spring.constants import EULER, VERLET, BodyConstants, StepConstants
 
@@ -75,8 +75,17 @@ def advance(
     next.v_carry = speed.carry
     next.a = a
     if step.plane_count > 0 and not pinned:
-        met = meet_planes(
-            next.x, next.v, x, planes, step.plane_count, body.friction, body.restitution, step.rest_speed, dt
+        met = ball_meets_planes(
+            next.x,
+            next.v,
+            x,
+            body.radius,
+            planes,
+            step.plane_count,
+            body.friction,
+            body.restitution,
+            step.rest_speed,
+            dt,
         )
         if met.touched != 0:
             next.x = met.x

@@ -13,6 +13,7 @@ from pliant.model.tets import signed_volumes
 from pliant.model.triangles import areas
 from pliant.physics.volume import VOLUME_ABSOLUTE, VOLUME_PER_VOLUME, VOLUME_RELATIVE
 from pliant.solvers.mass_spring import constants
+from pliant.solvers.mass_spring.cloth_moduli import area_modulus
 from pliant.solvers.mass_spring.constants import BodyConstants
 from pliant.solvers.mass_spring.settings import DAMPING_FORMS, MassSpringSettings
 
@@ -28,6 +29,8 @@ def body_constants(body: Body, settings: MassSpringSettings, extent: float) -> B
         c.volume_form = VOLUME_PER_VOLUME
         c.volume_damping = body.material.damping
         c.area_stiffness = mapped.area_modulus
+        if body.triangles[1] > body.triangles[0]:
+            c.area_stiffness = area_modulus(body.material, getattr(body.own, "springs", "one_ring"))
         if settings.volume_damping_form == "corner":
             # the constant of a damper that has the material's damping time over a typical spring of the body
             c.volume_damping = body.material.damping * float(body.options.get("typical_stiffness", 0.0))
@@ -46,6 +49,7 @@ def body_constants(body: Body, settings: MassSpringSettings, extent: float) -> B
     c.drag = body.material.drag
     c.friction = body.material.friction
     c.restitution = body.material.restitution
+    c.radius = float(body.options.get("radius", 0.0))
     # positions in a block settle to a grid on which differences are exact in a patch stretched by a fifth; beyond that
     # the last bit may differ between blocks
     c.quantum = 2.0 ** math.ceil(math.log2(1.2 * extent)) * 2.0**-24
@@ -53,8 +57,10 @@ def body_constants(body: Body, settings: MassSpringSettings, extent: float) -> B
     return c
 
 
-def elastic_energy(model: Model, body_constants: Sequence[BodyConstants], x: np.ndarray) -> float:
-    """Elastic energy of springs, volumes and areas [J], in float64."""
+def elastic_energy(
+    model: Model, body_constants: Sequence[BodyConstants], x: np.ndarray, torn: np.ndarray | None = None
+) -> float:
+    """Elastic energy of springs, volumes and areas [J], in float64; without triangles that are torn (t,) bool."""
     d = np.linalg.norm(x[model.springs.pairs[:, 1]] - x[model.springs.pairs[:, 0]], axis=1)
     total = 0.5 * float(np.sum(model.springs.stiffness * (d - model.springs.rest_length) ** 2))
     base = (model.bodies[0].tets[0], model.bodies[0].triangles[0])
@@ -70,7 +76,8 @@ def elastic_energy(model: Model, body_constants: Sequence[BodyConstants], x: np.
         total += 0.5 * float(np.sum(scale[c.volume_form] * ratio**2))
         tri = slice(body.triangles[0] - base[1], body.triangles[1] - base[1])
         rest = model.triangles.rest_area[tri]
-        total += 0.5 * float(
-            np.sum(c.area_stiffness * rest * (areas(x, model.triangles.corners[tri]) / rest - 1.0) ** 2)
-        )
+        share = areas(x, model.triangles.corners[tri]) / rest - 1.0
+        if torn is not None:
+            share = np.where(torn[tri], 0.0, share)
+        total += 0.5 * float(np.sum(c.area_stiffness * rest * share**2))
     return total

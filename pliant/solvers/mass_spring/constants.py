@@ -19,7 +19,8 @@ class BodyConstants:
     """One body's constants.
 
     volume_form is one of the forms of physics/volume.py; volume_damping is a time [s] for RATE and a constant
-    [N s/m] for CORNER; quantum [m] is the grain to which positions are settled inside a CUDA block.
+    [N s/m] for CORNER; radius [m] is how far planes are kept off; quantum [m] is the grain to which
+    positions are settled inside a CUDA block.
     """
 
     spring_damping_time: float
@@ -32,6 +33,7 @@ class BodyConstants:
     drag: float
     friction: float
     restitution: float
+    radius: float
     quantum: float
     inv_quantum: float
 

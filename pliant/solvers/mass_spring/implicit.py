@@ -13,6 +13,7 @@ import warp as wp
 from pliant.launch import copy, launch, repeat_while
 from pliant.model.model import Model
 from pliant.model.patches import OTHER_CORNERS, incidence
+from pliant.model.springs import Springs
 from pliant.model.state import State
 from pliant.solvers.mass_spring import implicit_kernels as kernels
 from pliant.solvers.mass_spring import newton_kernels as newton
@@ -54,7 +55,9 @@ class ImplicitEuler:
         self.first = model.bodies[0].particles[0]
         self.count = model.bodies[-1].particles[1] - self.first
         n = model.particles.count
+        self.model = model
         self.around = _around(model, device)
+        self._whole = self.around.triangle_others.numpy().copy()
         self.tets = model.tets.count
         self.mass = wp.array(model.particles.mass.astype(np.float32), dtype=float, device=device)
         self.world = world
@@ -220,9 +223,26 @@ class ImplicitEuler:
         taken = np.minimum(mass, grip[:, 3] * push / np.maximum(speed, 1e-30))
         return normal, push[:, None] * normal - taken[:, None] * slip
 
+    def set_remains(self, springs: Springs, torn: np.ndarray) -> None:
+        """Take other constants of the same springs, and collapse the triangles of a mask (t,)."""
+        _, element, _ = incidence(springs.pairs, self.model.particles.count)
+        self.around.spring_constants.assign(_spring_constants(self.model, springs)[element])
+        _, number, _ = incidence(self.model.triangles.corners, self.model.particles.count)
+        others = self._whole.copy()
+        if len(number):
+            others[torn[number], 1] = others[torn[number], 0]
+        self.around.triangle_others.assign(others)
+
     def last_iterations(self) -> int:
         """CG iterations of the last step; reads back from the device."""
         return int(self.scalars.numpy()[4])
+
+
+def _spring_constants(model: Model, springs: Springs) -> np.ndarray:
+    """Stiffness, rest length, and stretch in the rest shape, of each spring (e, 3) float32."""
+    ends = model.particles.rest[springs.pairs]
+    stress = 1.0 - springs.rest_length / np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+    return np.stack([springs.stiffness, springs.rest_length, stress], 1).astype(np.float32)
 
 
 def _around(model: Model, device: str) -> kernels.Around:
@@ -241,10 +261,7 @@ def _around(model: Model, device: str) -> kernels.Around:
     other = model.springs.pairs[element, 1 - corner]
     put("spring_starts", starts.astype(np.int32), int)
     put("spring_other", other, int)
-    ends = model.particles.rest[model.springs.pairs]
-    stress = 1.0 - model.springs.rest_length / np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
-    constants = np.stack([model.springs.stiffness, model.springs.rest_length, stress], 1).astype(np.float32)
-    put("spring_constants", constants[element], wp.vec3)
+    put("spring_constants", _spring_constants(model, model.springs)[element], wp.vec3)
     keys = owner.astype(np.int64) * n + other
     order = np.argsort(keys, kind="stable")
 

@@ -13,11 +13,20 @@ from pliant.mesh.lattice import (
     LatticeSprings,
     VoxelLattice,
 )
+from pliant.model import springs as kinds
 
 # k L^2 / (E' V) of each spring of one cube: 12 edges, 12 face diagonals, 4 space diagonals; 6 in all.
 SHARES = {STRUCTURAL: 1.0 / 7.0, FACE_DIAGONAL: 8.0 / 35.0, SPACE_DIAGONAL: 27.0 / 70.0}
 # Part of an edge's share that goes to the flexion springs over it, half to each side.
 FLEXION_SHARE = 0.1
+
+
+def lattice_kinds(springs: LatticeSprings) -> np.ndarray:
+    """What each spring is there for (e,) int8."""
+    names = {
+        STRUCTURAL: kinds.STRUCTURAL, FACE_DIAGONAL: kinds.SHEAR, SPACE_DIAGONAL: kinds.SHEAR, FLEXION: kinds.BEND
+    }  # fmt: skip
+    return np.array([names[kind] for kind in sorted(names)], np.int8)[springs.kind]
 
 
 def lattice_stiffness(lattice: VoxelLattice, springs: LatticeSprings, modulus: float) -> np.ndarray:

@@ -50,7 +50,7 @@ def contact_constraints(
         for k in range(plane_count):
             plane = planes[k]
             n = plane.normal
-            height = wp.dot(n, x[i]) - plane.offset
+            height = wp.dot(n, x[i]) - plane.offset - body.radius
             ahead = height + dt * wp.dot(v[i] + push, n)
             if ahead < deepest:
                 deepest = ahead

@@ -8,7 +8,7 @@ from pliant.errors import InputError
 from pliant.settings import Described, setting
 from pliant.solvers.mass_spring import constants
 
-INTEGRATORS = ("symplectic", "verlet", "euler", "midpoint", "rk4", "implicit")
+INTEGRATORS = ("symplectic", "verlet", "euler", "midpoint", "rk4", "implicit", "hybrid")
 DAMPING_FORMS = {"rate": constants.RATE, "corner": constants.CORNER}
 
 
@@ -20,6 +20,14 @@ class MassSpringSettings(Described):
     strain_limit: float = setting(
         0.0, "longest a spring may become, over its rest length; 0 switches the limit off", low=0.0, high=100.0
     )
+    compression_limit: float = setting(
+        0.0, "shortest a spring may become, over its rest length; 0 switches the limit off", low=0.0, high=1.0
+    )
+    strain_limit_on: str = setting(
+        "all",
+        "which springs the limits hold: along the edges of the mesh, the diagonals of its quads too, or all of them",
+        choices=("structural", "structural_shear", "all"),
+    )
     strain_passes: int = setting(8, "passes of the strain limit per substep", low=1, high=1000)
     volume_damping_form: str = setting(
         "rate",
@@ -27,7 +35,7 @@ class MassSpringSettings(Described):
         choices=("rate", "corner"),
     )
     newton_steps: int = setting(2, "linear solves per substep of the implicit integrator", low=1, high=100)
-    cg_iterations: int = setting(300, "most iterations of each linear solve", low=1, high=10000)
+    cg_iterations: int = setting(300, "most iterations of each linear solve, implicit or hybrid", low=1, high=10000)
     cg_tolerance: float = setting(1e-5, "relative residual at which a linear solve stops", above=0.0, high=0.5)
     rest_speed: float = setting(0.02, "approach slower than this does not bounce", unit="m/s", low=0.0, high=100.0)
 

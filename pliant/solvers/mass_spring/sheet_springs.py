@@ -11,7 +11,8 @@ from pliant.materials import Material
 from pliant.mesh import arrays
 from pliant.mesh.rings import across_edges, hinges
 from pliant.mesh.surface import SurfaceMesh
-from pliant.model.springs import Springs
+from pliant.model.springs import BEND, STRUCTURAL, Springs
+from pliant.solvers.mass_spring.line_springs import BendGroups
 
 # Part of k L^2 that an inner edge hands to the spring across it.
 ACROSS_SHARE = 0.25
@@ -21,19 +22,21 @@ FLAT_HINGE = 1e-3
 MOST_STRESS = 0.25
 
 
-def one_ring_springs(mesh: SurfaceMesh, thickness: float, modulus: float) -> Springs:
+def one_ring_springs(mesh: SurfaceMesh, thickness: float, modulus: float | np.ndarray) -> Springs:
     """A spring on every edge, k = E' t (area around it) / L^2 (Van Gelder 1998 with areas).
 
     Args:
         thickness: t [m].
-        modulus: E' of `spring_constants` [Pa].
+        modulus: E' of `spring_constants` [Pa], or that of each edge (e,).
     """
     edges = mesh.edges()
     work = modulus * (thickness * _edge_areas(mesh, edges))
     return Springs.build(mesh.vertices, edges, work / arrays.edge_lengths(mesh.vertices, edges) ** 2)
 
 
-def two_ring_springs(mesh: SurfaceMesh, material: Material, modulus: float) -> tuple[Springs, list[str]]:
+def two_ring_springs(
+    mesh: SurfaceMesh, material: Material, modulus: float | np.ndarray
+) -> tuple[Springs, BendGroups, list[str]]:
     """Springs on the edges and across them, that together stretch as the edges alone do and bend as a plate.
 
     In the plane: an inner edge hands `ACROSS_SHARE` of k L^2 to the spring across it, so the mean moduli stay.
@@ -43,19 +46,20 @@ def two_ring_springs(mesh: SurfaceMesh, material: Material, modulus: float) -> t
     have one state of stress without a net force, tension densities w_ab = -D K_a K_b / (A0 + A1), in which the hinge's
     energy is that of the quadratic bending model (Bergou et al. 2006), D / (2 (A0 + A1)) |sum K_a x_a|^2: K are the
     cotangent weights, for which sum K_a x_a is the edge's length times the jump of slope. With
-    D = E t^3 / 12 a strip of width b bent evenly costs what a beam of E b t^3 / 12 costs; left to itself it bends
-    unevenly and more easily, by 0 to 20 % on irregular triangles and 30 to 50 % on `shapes.sheet`. A plate
-    has Poisson's ratio 1/3 in bending, as in its plane. The springs' rest lengths are L (1 - w / k), shorter or longer
-    by about (t / L)^2. Springs are damped along themselves only, so bending is damped by drag alone.
+    D = E t^3 / 12, or the bending rigidity that the material has of its own, a strip of width b bent evenly costs what
+    a beam of D b costs; left to itself it bends unevenly and more easily, by 0 to 20 % on irregular triangles and 30 to
+    50 % on `shapes.sheet`. A plate has Poisson's ratio 1/3 in bending, as in its plane. The springs' rest lengths are
+    L (1 - w / k), shorter or longer by about (t / L)^2. Springs are damped along themselves only, so bending is damped
+    by drag alone.
 
     A hinge folded at rest carries no stress; there the spring across it resists in first order, with k such that its
     moment per angle is D l^2 / (A0 + A1), or as much of it as `ACROSS_SHARE` allows.
 
     Args:
-        modulus: E' of `spring_constants` [Pa].
+        modulus: E' of `spring_constants` [Pa], or that of each edge (e,).
 
     Returns:
-        The springs, sorted by pair, and notes for the user.
+        The springs, sorted by pair; the hinges that hold them under stress; notes for the user.
     """
     x, thickness = mesh.vertices, material.thickness
     edges, across = mesh.edges(), across_edges(mesh)
@@ -68,25 +72,28 @@ def two_ring_springs(mesh: SurfaceMesh, material: Material, modulus: float) -> t
 
     corners = hinges(mesh)
     area, slopes, heights, fold = _measure(x, corners)
-    bending = material.young * thickness**3 / 12.0
+    bending = material.young * thickness**3 / 12.0 if material.bending is None else material.bending
     far = find(corners[:, 2:])
     flat = fold < FLAT_HINGE
     span = length[far]
     lever = np.maximum(heights[:, 0] * heights[:, 1] * np.sin(fold) / span, 1e-12 * span)
     wanted = bending * arrays.edge_lengths(x, corners[:, :2]) ** 2 / area * (span / lever) ** 2
-    most = ACROSS_SHARE * modulus * thickness * area
+    hinge_edge = find(corners[:, :2])
+    most = ACROSS_SHARE * (work[hinge_edge] if isinstance(modulus, np.ndarray) else modulus * thickness * area)
     given = np.where(flat, most, np.minimum(wanted, most))
     # Where an edge joins the far corners, it is the spring across.
-    given[np.isin(far, find(edges))] = 0.0
-    work += np.bincount(far, given, len(pairs)) - np.bincount(find(corners[:, :2]), given, len(pairs))
+    joined = np.isin(far, find(edges))
+    given[joined] = 0.0
+    work += np.bincount(far, given, len(pairs)) - np.bincount(hinge_edge, given, len(pairs))
     stiffness = work / length**2
 
-    corners, slopes, scale = corners[flat], slopes[flat], bending / area[flat]
+    scale = np.where(flat, bending / area, 0.0)
     sides = list(itertools.combinations(range(4), 2))
     places = np.stack([find(corners[:, [a, b]]) for a, b in sides], axis=1)
     tension = np.stack([-scale * slopes[:, a] * slopes[:, b] for a, b in sides], axis=1)
     total = np.bincount(places.ravel(), np.abs(tension).ravel(), len(pairs))
-    excess = (total / (MOST_STRESS * stiffness))[places].max(axis=1, initial=1.0)
+    excess = (total / (MOST_STRESS * np.maximum(stiffness, 1e-300)))[places].max(axis=1, initial=1.0)
+    excess[~flat] = 1.0
     tension /= excess[:, None]
     stress = np.bincount(places.ravel(), tension.ravel(), len(pairs)) / stiffness
     notes = []
@@ -96,7 +103,10 @@ def two_ring_springs(mesh: SurfaceMesh, material: Material, modulus: float) -> t
             f"{cut} of {len(flat)} inner edges bend more easily than a plate of {thickness:g} m, which is thick beside "
             "their triangles: use larger triangles, a thinner sheet, or a solid."
         )
-    return Springs(pairs.astype(np.int32), length * (1.0 - stress), stiffness), notes
+    kind = np.full(len(pairs), BEND, np.int8)
+    kind[find(edges)] = STRUCTURAL
+    groups = BendGroups(places.astype(np.int32), tension, np.where(joined, -1, far).astype(np.int32))
+    return Springs(pairs.astype(np.int32), length * (1.0 - stress), stiffness, kind), groups, notes
 
 
 def _measure(x: np.ndarray, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

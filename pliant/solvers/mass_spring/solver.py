@@ -1,7 +1,8 @@
-"""The mass-spring method: springs on edges, volumes of tets, areas of triangles; six integrators."""
+"""The mass-spring method: springs on edges, volumes of tets, areas of triangles; seven integrators."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,12 +16,12 @@ from pliant.mesh.rods import RodMesh
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.model.model import Body, Elements, Model
-from pliant.model.patches import incidence
 from pliant.model.state import State
 from pliant.solvers.common.contact_response import resolve_contacts
 from pliant.solvers.mass_spring import constants, stage_kernels
 from pliant.solvers.mass_spring import stable_step as stability
 from pliant.solvers.mass_spring.bodies import body_constants, elastic_energy
+from pliant.solvers.mass_spring.breaking import Breaking, Remains, can_tear
 from pliant.solvers.mass_spring.constants import BodyConstants, StepConstants
 from pliant.solvers.mass_spring.cpu_kernels import step_patches
 from pliant.solvers.mass_spring.elements import mass_spring_elements
@@ -29,7 +30,9 @@ from pliant.solvers.mass_spring.tables import CpuLayout, CudaLayout, cpu_layout,
 from pliant.solvers.protocol import BodySpec, World
 
 if TYPE_CHECKING:
+    from pliant.solvers.mass_spring.hybrid import Hybrid
     from pliant.solvers.mass_spring.implicit import ImplicitEuler
+    from pliant.solvers.mass_spring.strain_limit import StrainLimit
 
 ACTIONS = {"euler": constants.EULER, "symplectic": constants.SYMPLECTIC, "verlet": constants.VERLET}
 
@@ -72,6 +75,10 @@ class MassSpring:
         self.body_index = wp.array(model.particles.body - model.particles.body[self.first], dtype=int, device=device)
         self._kernel: Any = None if device == "cpu" else self._cuda_kernel()
         self._allocate_stages(n)
+        self._state = state
+        self.live = self.model
+        self.remains: Remains | None = None
+        self.breaking = Breaking(self.model, device) if any(can_tear(body) for body in self.model.bodies) else None
         carry = self.model.particles.rest - state.x.numpy().astype(np.float64)
         self.carry.assign(carry.astype(np.float32))
         self._prime(state)
@@ -97,10 +104,56 @@ class MassSpring:
         return False
 
     def between_frames(self, frame_dt: float) -> bool:
-        return False
+        if self.breaking is None or not self.breaking.look(self._state):
+            return False
+        self._follow_breaks()
+        return True
 
     def restored(self) -> bool:
-        return False
+        if self.breaking is None:
+            return False
+        self._follow_breaks()
+        return True
+
+    def _follow_breaks(self) -> None:
+        """Let every table follow the flags of what is broken."""
+        assert self.breaking is not None
+        remains = self.breaking.remains()
+        self.remains = remains if remains.gone.any() else None
+        self.live = dataclasses.replace(self.model, springs=remains.springs)
+        self.layout.set_springs(remains.springs)
+        self.layout.set_torn(remains.torn)
+        if self.implicit is not None:
+            self.implicit.set_remains(remains.springs, remains.torn)
+        if self.hybrid is not None:
+            self.hybrid.set_weights(remains.springs.stiffness, ~remains.torn)
+        if self.limit is not None:
+            self.limit.forget(remains.gone)
+
+    def broken_springs(self, body: str) -> np.ndarray | None:
+        """Which springs of a body are no more (e,) bool, those that broke and those that went with them; None while it
+        is whole, or cannot tear."""
+        found = next((b for b in self.model.bodies if b.name == body), None)
+        if self.remains is None or found is None or not can_tear(found):
+            return None
+        first = self.model.bodies[0].springs[0]
+        gone = self.remains.gone[found.springs[0] - first : found.springs[1] - first]
+        return gone if gone.any() else None
+
+    def torn_triangles(self, body: str) -> np.ndarray | None:
+        """Which triangles of a sheet are no more (t,) bool, as they stand in `surface`; None while it is whole."""
+        found = next((b for b in self.model.bodies if b.name == body), None)
+        if self.remains is None or found is None or found.triangles[0] == found.triangles[1]:
+            return None
+        first = self.model.bodies[0].triangles[0]
+        rows = slice(found.triangles[0] - first, found.triangles[1] - first)
+        torn = self.remains.torn[rows]
+        # the elements' triangles are in another order than those that are seen
+        key = lambda corners: np.sort(corners, axis=1).astype(np.int64) @ [2**42, 2**21, 1]
+        keys = key(self.model.triangles.corners[rows] - found.particles[0])
+        order = np.argsort(keys, kind="stable")
+        seen = key(found.surface - found.particles[0])
+        return torn[order[np.searchsorted(keys[order], seen)]] if torn.any() else None
 
     def links(self, body: str) -> None:
         return None
@@ -149,14 +202,24 @@ class MassSpring:
                 self.settings.rest_speed,
                 self.device,
             )
-        if self.settings.strain_limit > 0:
-            starts, element, corner = incidence(self.model.springs.pairs, n)
-            make = lambda a, t: wp.array(np.ascontiguousarray(a), dtype=t, device=self.device)
-            self.spring_starts = make(starts.astype(np.int32), int)
-            self.spring_other = make(self.model.springs.pairs[element, 1 - corner], int)
-            self.spring_rest = make(self.model.springs.rest_length[element].astype(np.float32), float)
-            self.over_count = wp.zeros(n, dtype=int, device=self.device)
-            self.x_limited, self.v_limited = vectors(2)
+        self.hybrid: Hybrid | None = None
+        if kind == "hybrid":
+            from pliant.solvers.mass_spring.hybrid import Hybrid
+
+            self.hybrid = Hybrid(
+                self.model,
+                self.bodies,
+                self.body_constants,
+                self.world,
+                self.settings.cg_iterations,
+                self.settings.cg_tolerance,
+                self.device,
+            )
+        self.limit: StrainLimit | None = None
+        if self.settings.strain_limit > 0 or self.settings.compression_limit > 0:
+            from pliant.solvers.mass_spring.strain_limit import StrainLimit
+
+            self.limit = StrainLimit(self.model, self.settings, self.device)
 
     # ---- the step -----------------------------------------------------------------------------------------------
 
@@ -215,6 +278,9 @@ class MassSpring:
             self._predict_midpoint(state, dt)
         elif kind == "rk4":
             self._predict_rk4(state, dt)
+        elif self.hybrid is not None:
+            self._accelerate(state, state.x, self.carry, state.v, self.a)
+            self.hybrid.step(state, self.a, self._now(state), self._next(state), dt)
         else:
             assert self.implicit is not None
 
@@ -223,8 +289,8 @@ class MassSpring:
                 return self.a
 
             self.implicit.step(state, accelerate, self._now(state), self._next(state), dt)
-        if self.settings.strain_limit > 0:
-            self._limit_strain(state, dt)
+        if self.limit is not None:
+            self.limit.apply(state.inv_mass, state.x_next, state.v_next, dt)
 
     def _stage(self, state: State, rate_x: wp.array, rate_v: wp.array, dt: float, v_out: wp.array) -> None:
         self._each(
@@ -256,24 +322,6 @@ class MassSpring:
         self._each(stage_kernels.mean_rk4, [self.a, self.a2, self.a3, self.a4], [self.a2])
         self._commit(state, self.v2, self.a2, dt)
 
-    def _limit_strain(self, state: State, dt: float) -> None:
-        """Pull overstretched springs in, in passes over all of them at once; an even number leaves x_next in place."""
-        limit = self.settings.strain_limit
-        springs = [self.spring_starts, self.spring_other, self.spring_rest]
-        source, target = (state.x_next, state.v_next), (self.x_limited, self.v_limited)
-        passes = self.settings.strain_passes
-        for _ in range(passes):
-            self._each(stage_kernels.count_overstretched, [*springs, source[0], limit], [self.over_count])
-            self._each(
-                stage_kernels.limit_strain,
-                [*springs, state.inv_mass, self.over_count, *source, limit, dt],
-                list(target),
-            )
-            source, target = target, source
-        if passes % 2:
-            copy(state.x_next, self.x_limited, self.first, self.count)
-            copy(state.v_next, self.v_limited, self.first, self.count)
-
     def resolve(self, state: State, contacts: Contacts, dt: float) -> None:
         self._each(
             resolve_contacts,
@@ -293,7 +341,7 @@ class MassSpring:
         )
 
     def can_fuse(self) -> bool:
-        return self.settings.integrator in ACTIONS and self.settings.strain_limit == 0 and self.world.only_planes
+        return self.settings.integrator in ACTIONS and self.limit is None and self.world.only_planes
 
     def fused(self, state: State, dt: float, substeps: int) -> bool:
         """All substeps with one launch each (forces, integration, planes), to and fro between two buffers."""
@@ -324,10 +372,11 @@ class MassSpring:
             self._accelerate(state, state.x, self.carry, state.v, self.a)
 
     def scratch(self) -> dict[str, wp.array]:
-        return {"carry": self.carry, "v_carry": self.v_carry, "a": self.a}
+        arrays = {"carry": self.carry, "v_carry": self.v_carry, "a": self.a}
+        return arrays if self.breaking is None else {**arrays, "broken": self.breaking.broken}
 
     def stable_step(self, state: State) -> float:
-        if self.settings.integrator == "implicit":
+        if self.settings.integrator in ("implicit", "hybrid"):
             return math.inf
         pairs = list(zip(self.model.bodies, self.body_constants, strict=True))
         times = [t for body, c in pairs for t in self._damping_times(body, c)]
@@ -385,4 +434,5 @@ class MassSpring:
         return stability.hardest_modes(stiffness, damping, mass, free, proportional=proportional)
 
     def energy(self, x: np.ndarray) -> float:
-        return elastic_energy(self.model, self.body_constants, x)
+        torn = None if self.remains is None else self.remains.torn
+        return elastic_energy(self.live, self.body_constants, x, torn)

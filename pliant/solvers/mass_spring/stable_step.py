@@ -135,12 +135,12 @@ def amplification(integrator: str, h: float, omega: np.ndarray, damping: np.ndar
 
 
 def largest_step(integrator: str, modes: Sequence[Mode], least_damping: Mode | None = None) -> float:
-    """Largest stable step [s] of an integrator; infinity for implicit Euler and for bodies without stiffness.
+    """Largest stable step [s] of an integrator; infinity for implicit Euler and the hybrid, or without stiffness.
 
     Softer modes are tried too, damped as their frequency squared. Euler, whose limit is damping over stiffness, fails
     first at the least damped mode, which may be given.
     """
-    if integrator == "implicit":
+    if integrator in ("implicit", "hybrid"):
         return math.inf
     if integrator == "euler" and least_damping is not None:
         modes = [*modes, least_damping]

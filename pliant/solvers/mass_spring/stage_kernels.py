@@ -1,4 +1,4 @@
-"""Stages of the integrators that evaluate the forces more than once, and the strain limit."""
+"""Stages of the integrators that evaluate the forces more than once."""
 
 import warp as wp
 
@@ -65,58 +65,3 @@ def mean_rk4(
     """The weighted mean of the four stages' rates; may overwrite one of them."""
     i = start + wp.tid()
     mean_out[i] = (1.0 / 6.0) * (r1[i] + 2.0 * r2[i] + 2.0 * r3[i] + r4[i])
-
-
-@wp.kernel
-def count_overstretched(
-    start: int,
-    spring_starts: wp.array(dtype=int),
-    spring_other: wp.array(dtype=int),
-    spring_rest: wp.array(dtype=float),
-    x: wp.array(dtype=wp.vec3),
-    limit: float,
-    count_out: wp.array(dtype=int),
-):
-    """How many springs of a particle are longer than the limit allows."""
-    i = start + wp.tid()
-    n = int(0)
-    for s in range(spring_starts[i], spring_starts[i + 1]):
-        if wp.length(x[spring_other[s]] - x[i]) > limit * spring_rest[s]:
-            n += 1
-    count_out[i] = n
-
-
-@wp.kernel
-def limit_strain(
-    start: int,
-    spring_starts: wp.array(dtype=int),
-    spring_other: wp.array(dtype=int),
-    spring_rest: wp.array(dtype=float),
-    inv_mass: wp.array(dtype=float),
-    count: wp.array(dtype=int),
-    x: wp.array(dtype=wp.vec3),
-    v: wp.array(dtype=wp.vec3),
-    limit: float,
-    dt: float,
-    x_out: wp.array(dtype=wp.vec3),
-    v_out: wp.array(dtype=wp.vec3),
-):
-    """Pull the ends of overstretched springs together, the lighter end further (Lesmes 3.12 with its signs put right).
-
-    All springs act at once; each is weakened by the larger number of overstretched springs at its ends, which keeps
-    the sum from overshooting and both ends' corrections opposite, so that momentum is kept.
-    """
-    i = start + wp.tid()
-    moved = wp.vec3()
-    wi = inv_mass[i]
-    if wi > 0.0 and count[i] > 0:
-        for s in range(spring_starts[i], spring_starts[i + 1]):
-            j = spring_other[s]
-            d = x[j] - x[i]
-            length = wp.length(d)
-            over = length - limit * spring_rest[s]
-            if over > 0.0:
-                share = wi / (wi + inv_mass[j])
-                moved += (share * over / (length * float(wp.max(count[i], count[j])))) * d
-    x_out[i] = x[i] + moved
-    v_out[i] = v[i] + moved / dt

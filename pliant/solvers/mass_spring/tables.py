@@ -15,6 +15,7 @@ import warp as wp
 
 from pliant.model.model import Body, Model
 from pliant.model.patches import OTHER_CORNERS, WARP, Patches, build_patches, incidence, slice_incidence
+from pliant.model.springs import Springs
 from pliant.solvers.mass_spring.cpu_kernels import CpuPatches
 
 # Most particles a CPU patch aims to own.
@@ -27,15 +28,31 @@ CUDA_LARGE = 150_000
 
 @dataclasses.dataclass
 class CpuLayout:
-    """Tables of the CPU kernel."""
+    """Tables of the CPU kernel; `spring` and `triangle` are the elements that their rows are of, `triangle_corners`
+    those of bodies that are whole."""
 
     patches: CpuPatches
     count: int
+    spring: np.ndarray
+    triangle: np.ndarray
+    triangle_corners: np.ndarray
+
+    def set_springs(self, springs: Springs) -> None:
+        """Take other constants of the same springs."""
+        self.patches.spring_stiffness_length.assign(_stiffness_length(springs, self.spring))
+
+    def set_torn(self, torn: np.ndarray) -> None:
+        """Collapse the triangles of a mask (t,), which feel nothing then."""
+        corners = self.triangle_corners.copy()
+        collapsed = torn[self.triangle]
+        corners[collapsed] = corners[collapsed][:, :1]
+        self.patches.triangle_corners.assign(corners)
 
 
 @dataclasses.dataclass
 class CudaLayout:
-    """Tables of the CUDA kernel and the shape of its launch."""
+    """Tables of the CUDA kernel and the shape of its launch; `spring` and `triangle` are the elements that their rows
+    are of, -1 where they are padded, and `triangle_others` those of bodies that are whole."""
 
     patches: Any
     count: int
@@ -43,6 +60,20 @@ class CudaLayout:
     lanes: int
     capacity: int
     extent: list[float]
+    spring: np.ndarray
+    triangle: np.ndarray
+    triangle_others: np.ndarray
+
+    def set_springs(self, springs: Springs) -> None:
+        """Take other constants of the same springs."""
+        self.patches.spring_stiffness_length.assign(_padded_constants(springs, self.spring))
+
+    def set_torn(self, torn: np.ndarray) -> None:
+        """Collapse the triangles of a mask (t,), which feel nothing then."""
+        others = self.triangle_others.copy()
+        collapsed = (self.triangle >= 0) & torn[np.maximum(self.triangle, 0)] if len(torn) else np.zeros(0, np.int64)
+        others[collapsed, 1] = others[collapsed, 0]
+        self.patches.triangle_others.assign(others)
 
 
 def _grouped_blocks(bodies: Sequence[Body], most: int) -> tuple[np.ndarray, np.ndarray]:
@@ -113,17 +144,25 @@ def cpu_layout(model: Model) -> CpuLayout:
     tet = put_elements("tet", "corners", model.tets.corners, wp.vec4i)
     put("tet_inv_six_volume", (1.0 / (6.0 * model.tets.rest_volume[tet])).astype(np.float32), float)
     spring = put_elements("spring", "pairs", model.springs.pairs, wp.vec2i)
-    put("spring_stiffness_length", _stiffness_length(model, spring), wp.vec2)
+    put("spring_stiffness_length", _stiffness_length(model.springs, spring), wp.vec2)
     triangle = put_elements("triangle", "corners", model.triangles.corners, wp.vec3i)
     put("triangle_inv_double_area", (0.5 / model.triangles.rest_area[triangle]).astype(np.float32), float)
     tables.x = wp.zeros(int(held[-1]), dtype=wp.vec4d, device="cpu")
     tables.v = wp.zeros(int(held[-1]), dtype=wp.vec4, device="cpu")
     tables.force = wp.zeros(int(held[-1]), dtype=wp.vec4, device="cpu")
-    return CpuLayout(tables, patches.count)
+    # a copy: on the CPU an array's numbers are seen through its memory
+    return CpuLayout(tables, patches.count, spring, triangle, tables.triangle_corners.numpy().copy())
 
 
-def _stiffness_length(model: Model, spring: np.ndarray) -> np.ndarray:
-    return np.stack([model.springs.stiffness[spring], model.springs.rest_length[spring]], 1).astype(np.float32)
+def _stiffness_length(springs: Springs, rows: np.ndarray) -> np.ndarray:
+    return np.stack([springs.stiffness[rows], springs.rest_length[rows]], 1).astype(np.float32)
+
+
+def _padded_constants(springs: Springs, entry: np.ndarray) -> np.ndarray:
+    """Stiffness and length of each slot (m, 2) float32, zero where it is padded (-1)."""
+    constants = np.zeros((len(entry), 2), np.float32)
+    constants[entry >= 0] = _stiffness_length(springs, entry[entry >= 0])
+    return constants
 
 
 def cuda_shape(particles: int) -> tuple[int, int]:
@@ -168,11 +207,9 @@ def cuda_layout(model: Model, device: str, shape: tuple[int, int] | None = None)
     inverse[entry >= 0] = 1.0 / (6.0 * model.tets.rest_volume[entry[entry >= 0]])
     put("tet_inv_six_volume", inverse, float)
 
-    entry, others = _sliced(model.springs.pairs, np.array([[1], [0]]), patches, flat_slots, lanes, put, "spring")
+    spring, others = _sliced(model.springs.pairs, np.array([[1], [0]]), patches, flat_slots, lanes, put, "spring")
     put("spring_other", others[:, 0].astype(np.uint16), wp.uint16)
-    constants = np.zeros((len(entry), 2), np.float32)
-    constants[entry >= 0] = _stiffness_length(model, entry[entry >= 0])
-    put("spring_stiffness_length", constants, wp.vec2)
+    put("spring_stiffness_length", _padded_constants(model.springs, spring), wp.vec2)
 
     entry, others = _sliced(
         model.triangles.corners, np.array([[1, 2], [2, 0], [0, 1]]), patches, flat_slots, lanes, put, "triangle"
@@ -181,7 +218,9 @@ def cuda_layout(model: Model, device: str, shape: tuple[int, int] | None = None)
     inverse = np.zeros(len(entry), np.float32)
     inverse[entry >= 0] = 0.5 / model.triangles.rest_area[entry[entry >= 0]]
     put("triangle_inv_double_area", inverse, float)
-    return CudaLayout(tables, patches.count, owned * lanes, lanes, capacity, _extents(model, patches, body_of))
+    extents = _extents(model, patches, body_of)
+    seen = others.astype(np.int32)
+    return CudaLayout(tables, patches.count, owned * lanes, lanes, capacity, extents, spring, entry, seen)
 
 
 def _refined(bodies: Sequence[Body], owned: int) -> list[Body]:

@@ -16,7 +16,7 @@ class BodyMatch:
     """A body's constants for one length of step.
 
     pull [1/s] and damp are what a step adds to a velocity for each metre from the goal and for each m/s besides the
-    rigid motion; creep is the share of the strain that stays after one step.
+    rigid motion; radius [m] is how far planes are kept off; creep is the share of the strain that stays after one step.
     """
 
     pull: float
@@ -30,6 +30,7 @@ class BodyMatch:
     drag: float
     friction: float
     restitution: float
+    radius: float
     first_particle: int
     first_cluster: int
     first_start: int

@@ -102,6 +102,7 @@ class ShapeMatching:
             rows: list[BodyMatch] = []
             for k, body in enumerate(self.model.bodies):
                 constants = step_constants(self.matchings[k], body.material, self.stiffness[k], dt)
+                constants.radius = float(body.options.get("radius", 0.0))
                 group, place = self._group_of(k)
                 group.place(place, constants)
                 rows.append(constants)

@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from pliant.physics.contact import Met, PlaneData, meet_planes
+from pliant.physics.contact import Met, PlaneData, ball_meets_planes
 from pliant.solvers.shape_matching.constants import BodyMatch
 
 wp.set_module_options({"enable_backward": False})
@@ -99,10 +99,11 @@ def moved(
     met.x = x + step.dt * (speed + 0.5 * gain)
     met.v = v + (step.dt * acceleration(f_ext, inv_mass, step) + gain)
     if step.plane_count > 0:
-        met = meet_planes(
+        met = ball_meets_planes(
             met.x,
             met.v,
             x,
+            body.radius,
             planes,
             step.plane_count,
             body.friction,

@@ -36,8 +36,9 @@ SHAPE_SCALE = 0.3
 def _smaller(length: Any) -> Any:
     """A length, or several, of a shape as it is offered [m]."""
     if isinstance(length, tuple):
-        return tuple(round(SHAPE_SCALE * part, 3) for part in length)
-    return None if length is None else round(SHAPE_SCALE * length, 3)
+        return tuple(_smaller(part) for part in length)
+    # three digits, and not three places: a hair is thin
+    return None if length is None else float(f"{SHAPE_SCALE * length:.3g}")
 
 
 class AddBodyDialog:

@@ -22,6 +22,7 @@ export class World {
     this.particles = count(this.lanes, "particles");
     this.colliders = new THREE.Group();
     this.grounds = [];
+    this.movable = new Map(); // meshes of colliders by their number in the message
     this.sized = []; // what must grow with the scene: planes without an end
     message.header.colliders.forEach((about, k) => {
       if (about.name === "poke") return; // drawn from the frames
@@ -35,6 +36,7 @@ export class World {
       const mesh = makeCollider(about, k, message, materials);
       if (!mesh) return;
       if (about.kind === "plane") this.sized.push(mesh);
+      else this.movable.set(k, mesh);
       this.colliders.add(mesh);
     });
     this.group.add(this.colliders);
@@ -75,8 +77,22 @@ export class World {
       });
       lane.marks.take(header, l, contacts, this.bounds.radius);
     });
+    this.#placeColliders(header.moved ?? []);
     this.#measure(header.boxes);
     return true;
+  }
+
+  /** Puts colliders where they are: each row is a number, a matrix by rows and a shift. */
+  #placeColliders(moved) {
+    const rows = new Map(moved.map((row) => [row[0], row]));
+    for (const [k, mesh] of this.movable) {
+      const row = rows.get(k);
+      if (!row && mesh.matrixAutoUpdate) continue;
+      mesh.matrixAutoUpdate = false;
+      const [, a, b, c, d, e, f, g, h, i, x, y, z] = row ?? [k, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0];
+      mesh.matrix.set(a, b, c, x, d, e, f, y, g, h, i, z, 0, 0, 0, 1);
+      mesh.matrixWorldNeedsUpdate = true;
+    }
   }
 
   #measure(boxes) {
