@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pliant.mesh.surface import SurfaceMesh
     from pliant.mesh.tets import TetMesh
     from pliant.mesh.wrinkles import Wrinkles
+    from pliant.motion import MotionPath
     from pliant.scene import Scene
     from pliant.simulation import Simulation
     from pliant.studio.show import show
@@ -41,6 +42,7 @@ _HOMES = {
     "Gusts": "pliant.forces.wind_settings",
     "InputError": "pliant.errors",
     "Material": "pliant.materials",
+    "MotionPath": "pliant.motion",
     "PliantError": "pliant.errors",
     "PointCloud": "pliant.mesh.points",
     "PrepareSettings": "pliant.mesh.prepare_settings",
@@ -79,6 +81,7 @@ __all__ = [
     "Gusts",
     "InputError",
     "Material",
+    "MotionPath",
     "PliantError",
     "PointCloud",
     "PrepareSettings",

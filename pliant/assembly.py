@@ -104,7 +104,7 @@ def _part(entry: BodyEntry, made: dict[Any, _Part]) -> _Part:
 def assemble(entries: list[BodyEntry]) -> Model:
     """All bodies' particles and elements in one set of arrays, ordered for memory locality."""
     made: dict[Any, _Part] = {}
-    entries = [_with_corners(entry) for entry in entries]
+    given, entries = entries, [_with_corners(entry) for entry in entries]
     parts = [_part(entry, made) for entry in entries]
     offsets = np.concatenate([[0], np.cumsum([len(part.rank) + part.elements.spare for part in parts])]).tolist()
     groups = []
@@ -178,22 +178,37 @@ def assemble(entries: list[BodyEntry]) -> Model:
         Tets.concat([part.elements.tets for part in parts], offsets[:-1]),
         [
             f"Body '{entry.name}': {note}"
-            for entry, part in zip(entries, parts, strict=True)
+            for entry, part in zip(given, parts, strict=True)
             for note in [*entry.notes, *part.elements.notes, *_yield_notes(entry), *_fracture_notes(entry, part)]
         ],
     )
 
 
 def _with_corners(entry: BodyEntry) -> BodyEntry:
-    """A sheet of springs that can tear, seen by triangles with corners of their own; other bodies as they are."""
+    """A sheet that can tear, seen by triangles with corners of their own; other bodies as they are."""
     material, mesh = entry.spec.material, entry.mesh
-    if entry.method != "mass_spring" or material.fracture_strain is None or entry.skin is not None:
+    if not isinstance(mesh, SurfaceMesh) or material.fracture_strain is None:
         return entry
-    if not isinstance(mesh, SurfaceMesh):
+    if entry.method == "xpbd":
+        if _why_whole(entry):
+            return dataclasses.replace(entry, spec=dataclasses.replace(entry.spec, tear_capacity=0.0))
+        return dataclasses.replace(entry, skin=corner_surface(mesh))
+    if entry.method != "mass_spring" or entry.skin is not None:
         return entry
     hosts = mesh.triangles.reshape(-1, 1)
     embedding = Embedding(hosts, np.ones(hosts.shape), np.zeros(len(hosts)))
     return dataclasses.replace(entry, skin=corner_surface(mesh), embedding=embedding, tears=True)
+
+
+def _why_whole(entry: BodyEntry) -> str:
+    """Why a sheet of XPBD cannot tear though its material could; nothing where it can."""
+    if entry.spec.raw is not None:
+        return "raw constants hold its edges, not its triangles; leave 'raw' out"
+    if entry.volume is not None:
+        return "what fills it needs a closed surface; leave 'volume' out"
+    if entry.skin is not None:
+        return "it is seen through a skin, which would not come apart; leave 'skin' out"
+    return "" if entry.spec.tear_capacity > 0.0 else "its tear_capacity is 0"
 
 
 def _pieces(entry: BodyEntry, part: _Part) -> Pieces | None:
@@ -234,7 +249,13 @@ def _fracture_notes(entry: BodyEntry, part: _Part) -> list[str]:
     if limit is None:
         return []
     if entry.method == "mass_spring" and isinstance(entry.mesh, (SurfaceMesh, RodMesh)):
-        return [f"can tear: its springs break at a strain of {limit:g}"]
+        verb = "tear" if isinstance(entry.mesh, SurfaceMesh) else "break"
+        return [f"can {verb}: its springs break at a strain of {limit:g}"]
+    if entry.method == "xpbd" and isinstance(entry.mesh, SurfaceMesh):
+        spare = part.elements.spare
+        if spare:
+            return [f"can tear: its vertices split at a strain of {limit:g}, at most {spare} of them"]
+        return [f"it cannot tear: {_why_whole(entry)}"]
     if entry.method == "xpbd" and isinstance(entry.mesh, RodMesh):
         return [f"can break: a segment comes apart at a strain of {limit:g}"]
     if part.rest_shape is None:
@@ -250,7 +271,8 @@ def _tubes(entry: BodyEntry, rods: RodMesh | None) -> tuple[Tubes | None, Surfac
     """The tubes of rods, by places, and the skin that is seen of a body: theirs, or the one it was given."""
     if entry.skin is not None or rods is None:
         return None, entry.skin
-    tubes = Tubes.of(rods)
+    breaks = entry.method in ("mass_spring", "xpbd") and entry.spec.material.fracture_strain is not None
+    tubes = Tubes.of(rods, breaks=breaks)
     return tubes, tubes.surface(rods.vertices, entry.name)
 
 

@@ -38,6 +38,7 @@ def carry_state(old: Simulation, new: Simulation) -> list[str]:
     for before, now in pairs:
         _carry_scratch(old, new, before, now, scratch)
     scratch.write()
+    _carry_tears(old, new, pairs)
     if len(pairs) == len(old.model.bodies) == len(new.model.bodies):
         _carry_forces(old, new)
     new.wind.carry(old.wind)
@@ -109,8 +110,37 @@ def _carry_scratch(old: Simulation, new: Simulation, before: Body, now: Body, ro
         return
     theirs, ours = source.scratch(), target.scratch()
     for key in theirs.keys() & ours.keys():
+        if key.startswith("tear_"):
+            continue  # see _carry_tears
         if len(theirs[key]) == old.state.count and len(ours[key]) == new.state.count:
             rows.copy(theirs[key], slice(*before.particles), ours[key], slice(*now.particles))
+
+
+def _carry_tears(old: Simulation, new: Simulation, pairs: list[tuple[Body, Body]]) -> None:
+    """Where sheets have come apart, and the state of what was split off."""
+    if old.tearing is None or new.tearing is None:
+        return
+    split = []
+    for before, now in pairs:
+        rows = new.tearing.carry(old.tearing, before.name, now.name)
+        split += [] if rows is None else [rows]
+    mass = new.tearing.masses()
+    for key in ("x", "v", "inv_mass"):
+        theirs, ours = getattr(old.state, key).numpy(), getattr(new.state, key)
+        values = ours.numpy().copy()
+        for there, here in split:
+            if key != "inv_mass":
+                values[here] = theirs[there]
+                continue
+            # pins stay as they are in the new scene
+            own, held = mass[here], values[here] == 0.0
+            spare = new.model.particles.mass[here] == 0.0
+            loose = (own > 0.0) & (~held | spare)
+            fresh = np.where(loose, 1.0 / np.where(loose, own, 1.0), 0.0).astype(np.float32)
+            # the same to the last bit where the masses are
+            same = loose & (np.abs(theirs[there] * own - 1.0) < 1e-3)
+            values[here] = np.where(same, theirs[there], fresh)
+        ours.assign(values)
 
 
 def _carry_clusters(source: ShapeMatching, target: ShapeMatching, before: Body, now: Body, rows: _Rows) -> None:
@@ -178,9 +208,11 @@ def _carry_forces(old: Simulation, new: Simulation) -> None:
     for before, now in zip(old.forces, new.forces, strict=False):
         theirs, ours = before.arrays(), now.arrays()
         same = getattr(before, "settings", None) == getattr(now, "settings", None)
-        if same and type(before) is type(now) and {k: a.shape for k, a in theirs.items()} == {
-            k: a.shape for k, a in ours.items()
-        }:
+        if (
+            same
+            and type(before) is type(now)
+            and {k: a.shape for k, a in theirs.items()} == {k: a.shape for k, a in ours.items()}
+        ):
             for key, array in ours.items():
                 array.assign(theirs[key].numpy())
 

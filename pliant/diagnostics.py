@@ -59,13 +59,14 @@ def measure(
     elastic: float,
     piece: np.ndarray | None = None,
     broken: np.ndarray | None = None,
+    masses: np.ndarray | None = None,
 ) -> Diagnostics:
     """Diagnostics of positions x [m] and velocities v [m/s], both (n, 3) float64.
 
     Tets whose corners belong to different pieces (n,) of a body that has broken count no more, nor do springs
-    that are broken (e,).
+    that are broken (e,). The particles have the model's masses if none (n,) are given [kg].
     """
-    mass = model.particles.mass[:, None]
+    mass = (model.particles.mass if masses is None else masses)[:, None]
     stretch = np.ones(1)
     if model.springs.count:
         pairs = model.springs.pairs

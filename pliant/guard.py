@@ -16,6 +16,8 @@ from pliant.vectors import FARTHEST, FASTEST
 wp.set_module_options({"enable_backward": False})
 
 PARTS = 1024
+"""Threads that look; each at every so-many-th item."""
+CUDA_PARTS = 16384
 
 
 @wp.kernel
@@ -100,9 +102,10 @@ class Guard:
         self._rest_length = model.springs.rest_length.astype(np.float32)
         self.rest = wp.array(self._rest_length, dtype=float, device=device)
         self._forgot = False
-        self.bad = wp.full(PARTS, -1, dtype=int, device=device)
-        self.worst = wp.zeros(PARTS, dtype=float, device=device)
-        self.where = wp.full(PARTS, -1, dtype=int, device=device)
+        self.parts = PARTS if device == "cpu" else CUDA_PARTS
+        self.bad = wp.full(self.parts, -1, dtype=int, device=device)
+        self.worst = wp.zeros(self.parts, dtype=float, device=device)
+        self.where = wp.full(self.parts, -1, dtype=int, device=device)
 
     def forget(self, broken: Sequence[tuple[int, np.ndarray]]) -> None:
         """Watch no more springs that are broken: the first spring of each body, and a mask over its own."""
@@ -118,11 +121,11 @@ class Guard:
 
     def look(self, state: State) -> None:
         """Launch the guard; `read` tells what it saw."""
-        grain = max(1, 16384 * PARTS // max(self.particles, 1))
+        grain = max(1, 16384 * self.parts // max(self.particles, 1))
         launch(
             guard_particles,
-            PARTS,
-            [state.x, state.v, PARTS, self.farthest, self.fastest],
+            self.parts,
+            [state.x, state.v, self.parts, self.farthest, self.fastest],
             [self.bad],
             device=self.device,
             grain=grain,
@@ -130,8 +133,8 @@ class Guard:
         if self.springs:
             launch(
                 guard_springs,
-                PARTS,
-                [self.pairs, self.rest, state.x, PARTS],
+                self.parts,
+                [self.pairs, self.rest, state.x, self.parts],
                 [self.worst, self.where],
                 device=self.device,
                 grain=grain // 4 + 1,

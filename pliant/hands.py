@@ -65,8 +65,8 @@ def pull_seen(
         drag = math.sqrt(strength * float(sim.model.particles.mass[slice(*body.particles)].sum()))
     seen = sim.surface_positions(body.name)[number].astype(np.float64)
     x = sim.state.x.numpy().astype(np.float64)
-    hosts, weights = _hosts(body, number)
-    mass = sim.model.particles.mass
+    hosts, weights = _hosts(sim, body, number)
+    mass = sim.masses()
     if len(hosts) and (
         count == 1 or (count is None and _held_mass(weights, mass[hosts]) >= _needed_mass(sim, strength, drag))
     ):
@@ -93,7 +93,7 @@ def _start(
     """
     slot = sim.pulls.free_slot()
     x = sim.state.x.numpy()[members].astype(np.float64)
-    mass = sim.model.particles.mass[members]
+    mass = sim.masses()[members]
     point = x[0] if point is None else point
     if weights is None:
         weights = _weights(x, mass, point, stiffness * sim.dt**2 / LIMIT)
@@ -145,7 +145,7 @@ def _needed_mass(sim: Touching, stiffness: float, damping: float | None) -> floa
 
 def _enough(sim: Touching, x: np.ndarray, near: np.ndarray, point: np.ndarray, needed: float) -> int:
     """How many of these particles must be held for the mass that is needed, growing by a third at a time, or all."""
-    mass, count = sim.model.particles.mass[near], 1
+    mass, count = sim.masses()[near], 1
     while count < len(near):
         if _held_mass(_weights(x[near[:count]], mass[:count], point), mass[:count]) >= needed * (1.0 - 1e-9):
             break
@@ -159,6 +159,8 @@ def _nearest(sim: Touching, body: Body, x: np.ndarray, point: np.ndarray, first:
     Of a body that has come apart only those of one piece count: the one of `first`, or of the nearest.
     """
     own = np.arange(*body.particles)
+    if body.splits:
+        own = own[sim.masses()[own] > 0.0]
     distance = np.linalg.norm(x[own] - point, axis=1)
     start = own[int(np.argmin(distance))] if first is None else first
     piece = sim.piece_of_particles()
@@ -173,13 +175,15 @@ def _nearest(sim: Touching, body: Body, x: np.ndarray, point: np.ndarray, first:
     return own[np.argsort(distance, kind="stable")][:MEMBERS]
 
 
-def _hosts(body: Body, vertex: int) -> tuple[np.ndarray, np.ndarray]:
+def _hosts(sim: Touching, body: Body, vertex: int) -> tuple[np.ndarray, np.ndarray]:
     """Particles and weights that place a seen vertex; none where it follows clusters."""
     if body.embedding is not None:
         hosts, weights = body.embedding.hosts[vertex], body.embedding.weights[vertex]
         used, place = np.unique(hosts, return_inverse=True)
         share = np.bincount(place, weights)
         return used[share != 0.0].astype(np.int64), share[share != 0.0]
+    if sim.tearing is not None and body.splits:
+        return sim.tearing.corners_of(body.name).reshape(-1)[vertex : vertex + 1], np.ones(1)
     if body.follows_clusters:
         return np.zeros(0, np.int64), np.zeros(0)
     if body.tubes is not None:

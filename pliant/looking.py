@@ -18,6 +18,7 @@ from pliant.model.model import Body, Model
 from pliant.model.state import State
 from pliant.quantities import Quantities
 from pliant.skin.bodies import BodySkins
+from pliant.solvers.common.tearing import Tearing
 from pliant.solvers.protocol import Solver, World
 from pliant.solvers.shape_matching.fracture_links import ClusterLinks
 
@@ -34,6 +35,7 @@ class Looking:
     forces: list[Force]
     skins: BodySkins
     quantities: Quantities
+    tearing: Tearing | None
     _skins_stale: bool
 
     @property
@@ -72,7 +74,10 @@ class Looking:
         return np.zeros((0, 2), np.int64) if links is None else links.pairs[links.broken]
 
     def broken_springs(self, body: str | int) -> np.ndarray:
-        """Which springs of a body are broken (e,) bool, in the order of the model; none where it cannot tear."""
+        """Which springs of a body are broken (e,) bool, in the order of the model; none where it cannot tear.
+
+        Of a sheet whose vertices split, the edges between vertices that no triangle joins any more.
+        """
         which = self.body(body)
         asked = [getattr(solver, "broken_springs", lambda _: None)(which.name) for solver in self.solvers]
         found = next((mask for mask in asked if mask is not None), None)
@@ -85,9 +90,23 @@ class Looking:
         found = next((mask for mask in asked if mask is not None), None)
         return np.zeros(len(which.surface), bool) if found is None else found
 
+    def broken_segments(self, body: str | int) -> np.ndarray:
+        """Which segments of rods are broken (m,) bool, in the order of `Body.segments`."""
+        which = self.body(body)
+        if which.segments is None:
+            return np.zeros(0, bool)
+        first, count = which.particles[0], np.int64(which.particles[1] - which.particles[0])
+        pairs = self.model.springs.pairs[slice(*which.springs)].astype(np.int64)
+        pairs = pairs[self.broken_springs(which.name)] - first
+        key = lambda ends: ends.min(axis=1) * count + ends.max(axis=1)
+        return np.isin(key(which.segments.astype(np.int64)), key(pairs))
+
     def pieces(self, body: str | int) -> int:
         """Number of pieces that a body has come apart into; 1 for a body that cannot break."""
-        links = self._links(self.body(body).name)
+        which = self.body(body)
+        if self.tearing is not None and self.tearing.owns(which.name):
+            return len(np.unique(self.tearing.pieces()[self.tearing.corners_of(which.name)[:, 0]]))
+        links = self._links(which.name)
         return 1 if links is None else links.pieces()[0]
 
     def positions(self, body: str | int | None = None) -> np.ndarray:
@@ -150,7 +169,17 @@ class Looking:
         elastic = sum(solver.energy(x) for solver in self.solvers) + sum(force.energy(x) for force in self.forces)
         broken = np.concatenate([self.broken_springs(body.name) for body in self.model.bodies])
         gravity = np.array(self.world.gravity)
-        return measure(self.model, x, v, gravity, elastic, self.piece_of_particles(), broken)
+        return measure(self.model, x, v, gravity, elastic, self.piece_of_particles(), broken, self.masses())
+
+    def masses(self) -> np.ndarray:
+        """Mass of each particle [kg] (n,) in the model's order; where a vertex has split, that of its triangles."""
+        mass = self.model.particles.mass
+        if self.tearing is None:
+            return mass
+        split = self.tearing.host_members
+        mass = mass.copy()
+        mass[split] = self.tearing.masses()[split]
+        return mass
 
     def piece_of_particles(self) -> np.ndarray | None:
         """The piece of its body that each particle belongs to (n,); None where nothing can break."""
@@ -160,6 +189,9 @@ class Looking:
             if links is not None:
                 piece = np.zeros(self.state.count, np.int64) if piece is None else piece
                 piece[slice(*body.particles)] = links.particle_pieces()
+        if self.tearing is not None:
+            piece = np.zeros(self.state.count, np.int64) if piece is None else piece
+            piece[self.tearing.host_members] = self.tearing.pieces()[self.tearing.host_members]
         return piece
 
     def contact_list(self) -> ContactList:
@@ -171,6 +203,8 @@ class Looking:
         vertex = np.zeros(self.state.count, np.int64)
         for body in self.model.bodies:
             vertex[body.particle_of] = np.arange(len(body.rank))
+        if self.tearing is not None:
+            vertex = vertex[self.tearing.home.numpy()]
         body_of = self.model.particles.body[found.particle]
         return dataclasses.replace(found, body=body_of, vertex=vertex[found.particle])
 
@@ -186,7 +220,7 @@ class Looking:
         self.world.has_f_ext = self.is_forced()
         if self.is_forced():
             self.apply_forces()
-        mass = self.model.particles.mass
+        mass = self.masses()
         found, forces = trial_forces(state, self.solvers, self.pipeline, self.contacts, mass, self.dt)
         for array, values in zip(touched, saved, strict=True):
             wp.copy(array, values)

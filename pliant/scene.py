@@ -42,6 +42,7 @@ from pliant.motion import MotionPath
 from pliant.pins import ColliderLead, as_motion
 from pliant.scene_checks import (
     as_bends,
+    as_capacity,
     as_share,
     as_skin,
     as_warp,
@@ -145,6 +146,7 @@ class Scene:
         matching: Matching | Mapping[str, Any] | None = None,
         warp: Sequence[float] | None = None,
         bends: bool = True,
+        tear_capacity: float = 0.5,
         wrinkles: Wrinkles | Mapping[str, Any] | bool | None = None,
     ) -> str:
         """Add a body from a mesh that is ready to be simulated, and return its name; `add` takes any mesh.
@@ -173,8 +175,10 @@ class Scene:
                 lets the surface follow the body's clusters, where the method makes some.
             matching: how a shape-matched body is matched: a `Matching`, or a table of its settings.
             warp: direction of the warp of a sheet, as its mesh lies; where the material has a weft or a shear modulus
-                of its own. The u direction of its texture coordinates, or x, if not given.
+                of its own. The direction in which the texture coordinate u grows, or its mesh's x, if not given.
             bends: of rods: whether they resist bending and twist (ropes, hair, branches), or are chains that do not.
+            tear_capacity: of a sheet that tears with the method 'xpbd': vertices that are set aside for where it
+                splits, over the number it has.
             wrinkles: let a sheet be seen as a finer surface with waves where it is compressed: a `Wrinkles`, a table of
                 its settings, or True.
         """
@@ -237,7 +241,7 @@ class Scene:
                     f"{where}.wrinkles",
                     "Leave it out, or the material's fracture_strain",
                 )
-            seen, embedding, creased, more = wrinkled(mesh, folds, direction)
+            seen, embedding, creased, more = wrinkled(mesh, folds, None if warp is None else direction)
             notes += more
         shade = COLORS[len(self.bodies) % len(COLORS)] if color is None else as_vector(color, f"{where}.color")
         if min(shade) < 0 or max(shade) > 1:
@@ -254,6 +258,7 @@ class Scene:
             as_matching(matching, f"{where}.matching"),
             direction,
             as_bends(bends, mesh, f"{where}.bends"),
+            as_capacity(tear_capacity, f"{where}.tear_capacity"),
         )
         entry = BodyEntry(
             mesh,
@@ -465,8 +470,9 @@ class Scene:
         from pliant.collide.shapes.mesh import Mesh
 
         surface, name = Surface(friction, restitution, margin), self.collider_name(name, "mesh")
-        place: Any = (position, rotation)
-        self.add_collider(Mesh(mesh, *place, scale, solid, thickness, deforms, surface, name, path))
+        place: Any = {"position": position, "rotation": rotation, "scale": scale}
+        kind: Any = {"solid": solid, "thickness": thickness, "deforms": deforms}
+        self.add_collider(Mesh(mesh, **place, **kind, surface=surface, name=name, path=path))
 
     def add_heightmap(
         self,

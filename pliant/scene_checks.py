@@ -12,6 +12,7 @@ from pliant.materials import Material
 from pliant.mesh.embed import Embedding
 from pliant.mesh.rods import RodMesh
 from pliant.mesh.surface import SurfaceMesh
+from pliant.mesh.weave import has_texture
 from pliant.motion import turned_by
 from pliant.solvers import solver_class, solver_classes
 from pliant.vectors import as_vector
@@ -72,9 +73,14 @@ def check_method(method: str, mesh: Any, where: str) -> None:
 
 
 def as_warp(warp: Any, mesh: Any, turn: np.ndarray, where: str) -> tuple[float, float, float] | None:
-    """The direction of a sheet's warp in the world, from that in its mesh and the mesh's turn (degrees)."""
+    """The direction of a sheet's warp in the world, from that in its mesh and the mesh's turn (degrees).
+
+    None where none is given and the sheet has texture coordinates, which tell it; x of the mesh where it has none.
+    """
     if warp is None:
-        return None
+        if not isinstance(mesh, SurfaceMesh) or has_texture(mesh) or not np.any(turn):
+            return None
+        warp = (1.0, 0.0, 0.0)
     if not isinstance(mesh, SurfaceMesh):
         raise InputError("only a sheet has a warp", where, "Leave it out, or give a SurfaceMesh")
     direction = np.array(as_vector(warp, where))
@@ -101,6 +107,13 @@ def filled(material: Material, fill: float, where: str) -> Material:
     if fill == 1.0:
         return material
     return dataclasses.replace(material, density=fill * material.density, young=fill * material.young)
+
+
+def as_capacity(value: Any, where: str) -> float:
+    """Vertices set aside for a sheet that tears, over the number it has."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= 10.0:
+        raise InputError(f"{value!r} is no share of the vertices", where, "Give a number from 0 to 10, such as 0.5")
+    return float(value)
 
 
 def as_share(value: Any, where: str) -> float:

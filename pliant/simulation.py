@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import time as clock
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -82,7 +83,11 @@ class Simulation(Touching):
         surround(self.forces, world.gravity, air_density)
         self.wind = WindForce(model, device, wind, air_density)
         self.built_in = (world.gravity, self.wind.settings, air_density)
-        self.skins = BodySkins(model.bodies, device, model.particles)
+        found = (getattr(solver, "tearing", None) for solver in self.solvers)
+        self.tearing = next((tearing for tearing in found if tearing is not None), None)
+        if self.tearing is not None:
+            self.wind.follow(self.tearing.fans())
+        self.skins = BodySkins(model.bodies, device, model.particles, self.tearing)
         self._parting = PartingSkins(model.bodies, self.skins)
         self._told_of_break = False
         self._skins_stale = True
@@ -92,6 +97,8 @@ class Simulation(Touching):
             if hasattr(solver, "watched_by"):
                 solver.watched_by(self.guard)
         self.quantities = Quantities(model, device)
+        if self.tearing is not None:
+            self.quantities.follow(self.tearing.fans(), self.tearing.rest_inv)
         self.stable_dt = math.inf
         self._programs: dict[Any, Recording | wp.Graph] = {}
         self._good = {name: wp.clone(array) for name, array in self.arrays().items()}
@@ -176,6 +183,11 @@ class Simulation(Touching):
                 self.notes += [f"Body '{name}' began to break in frame {self.frame_number}." for name in broken[:1]]
                 self._told_of_break = bool(broken)
         self.notes += [f"{what} in frame {self.frame_number}." for what in self.attachments.newly_broken()]
+        for solver in self.solvers:
+            for what, loud in getattr(solver, "news", list)():
+                self.notes.append(f"{what} in frame {self.frame_number}.")
+                if loud:
+                    warnings.warn(self.notes[-1], stacklevel=3)
 
     def _follow_breaks(self) -> None:
         """Let the seen surfaces follow what hangs together now."""
@@ -185,6 +197,8 @@ class Simulation(Touching):
                 self._parting.follow(body.name, links)
             if body.options.get("tears"):
                 self.skins.tear(body, self.torn_triangles(body.name))
+            if body.tubes is not None and body.material.fracture_strain is not None:
+                self.skins.break_rods(body, self.broken_segments(body.name))
         if any(body.options.get("tears") for body in self.model.bodies):
             self.wind.tear(np.concatenate([self.torn_triangles(body.name) for body in self.model.bodies]))
         torn = [body for body in self.model.bodies if body.method == "mass_spring" and body.material.fracture_strain]

@@ -64,7 +64,7 @@ def _note_coarse_step(sim: Simulation, wanted: float) -> None:
 
 def warn_about_start(sim: Simulation) -> None:
     for body in sim.model.bodies:
-        points = sim.model.particles.rest[slice(*body.particles)]
+        points = sim.model.particles.rest[slice(*body.own_particles)]
         for collider in map(sim.pipeline.collider_now, range(sim.pipeline.slots)):
             depth = -float(collider.distance(points).min())
             if depth > 1e-6:

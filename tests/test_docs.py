@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from pliant.materials import PRESETS, Material
 from pliant.settings import describe_range, settings_table
 
 ROOT = Path(__file__).parent.parent
@@ -23,6 +24,8 @@ TEXTS = sorted(
 )
 MARKED = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
 README_LINES = 15
+SOLID = ("density", "young", "poisson", "damping", "friction", "restitution")
+CLOTH = ("thickness", "young", "young_weft", "shear", "bending", "drag")
 
 
 # ---- tables -----------------------------------------------------------------------------------------------------
@@ -30,7 +33,7 @@ README_LINES = 15
 
 def table_of(name):
     """What a marker asks for: ``presets``, ``formats``, ``keys:`` and a table of scene files, or a settings class by
-    its full name.
+    its full name; ``cloths`` is what presets of sheets have besides.
 
     ``!a,b`` after the name of a class leaves settings out.
     """
@@ -39,6 +42,8 @@ def table_of(name):
         return keys_table(rest)
     if kind == "presets":
         return presets_table()
+    if kind == "cloths":
+        return presets_table(CLOTH, lambda material: material.thickness != Material.thickness)
     if kind == "formats":
         return formats_table()
     name, _, left_out = name.partition("!")
@@ -71,15 +76,14 @@ def keys_table(name):
     return "\n".join(rows)
 
 
-def presets_table():
-    from pliant.materials import PRESETS, Material
-
-    names = ("density", "young", "poisson", "damping", "friction", "restitution")
+def presets_table(names=SOLID, wanted=lambda material: True):
     units = {field.name: field.metadata["unit"] for field in dataclasses.fields(Material)}
     heads = [f"`{name}`" + f" [{units[name]}]" * bool(units[name]) for name in names]
     rows = [f"| preset | {' | '.join(heads)} |", "|---" * (len(names) + 1) + "|"]
     for preset, material in PRESETS.items():
-        rows.append(f"| `{preset}` | {' | '.join(f'{getattr(material, name):g}' for name in names)} |")
+        if wanted(material):
+            values = [getattr(material, name) for name in names]
+            rows.append(f"| `{preset}` | {' | '.join('' if v is None else f'{v:g}' for v in values)} |")
     return "\n".join(rows)
 
 
@@ -179,6 +183,11 @@ def test_every_key_of_a_scene_file_is_documented():
     collect(scene_schema())
     text = (DOCS / "scene-files.md").read_text(encoding="utf-8")
     assert not [key for key in sorted(keys) if f"`{key}`" not in text and f"`[{key}" not in text]
+
+
+def test_every_preset_has_a_source():
+    text = (DOCS / "materials.md").read_text(encoding="utf-8").partition("## Where they come from")[2]
+    assert not [name for name in PRESETS if f"`{name}`" not in text]
 
 
 # ---- programs and scene files -----------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--device", default="auto", help="cpu, cuda:0 or auto (the default)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="for 'meshes': also write a table for docs")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="also draw what was measured as a PNG, where a bench can")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="also draw the rows as a PNG, where a bench can")
     parser.add_argument("--quick", action="store_true", help="smaller cases, to see that it works")
     parser.set_defaults(action=action)
 

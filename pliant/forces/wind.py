@@ -9,6 +9,7 @@ import numpy as np
 import warp as wp
 
 from pliant.forces import wind_kernels
+from pliant.forces.fan_kernels import blow_on_fans
 from pliant.forces.gusts import WAVES, make_waves
 from pliant.forces.wind_settings import Vector, Wind, as_wind
 from pliant.launch import launch
@@ -57,6 +58,7 @@ class WindForce:
         self._seed: int | None = None
         self._torn: np.ndarray | None = None
         self._air_at: wp.array | None = None
+        self._split: list[wp.array] = []
         self.set(as_wind(wind, "wind"))
 
     @property
@@ -119,8 +121,16 @@ class WindForce:
         ):
             given = [self._air, *rows, *around, *moving, dt]
             launch(kernel, len(rows[0]), given, [state.f_ext], device=self.device, grain=VERTICES_PER_THREAD)
+        if self._split:
+            given = [self._air, *self._split, *around, state.x, state.v, dt]
+            count = len(self._split[0])
+            launch(blow_on_fans, count, given, [state.f_ext], device=self.device, grain=VERTICES_PER_THREAD)
         if gusty:
             launch(wind_kernels.advance, WAVES, [self._rate, wp.float64(dt)], [self._phase], device=self.device)
+
+    def follow(self, fans: list[wp.array]) -> None:
+        """Blow on the triangles that are around particles of sheets whose vertices split; see `Tearing.fans`."""
+        self._split = fans
 
     def tear(self, torn: np.ndarray) -> None:
         """Let a mask of the triangles of `Model.surface` (k,) feel nothing, between frames: they are torn."""
@@ -156,7 +166,8 @@ class _Tables:
         on_surface, self.sheets = self._surfaces(model)
         on_rods, self.rods = self._segments(model)
         loose, self.points = self._loose(model)
-        every = np.concatenate([on_surface, on_rods, loose])
+        split = [np.arange(*body.particles) for body in model.bodies if body.splits]
+        every = np.concatenate([on_surface, on_rods, loose, *split])
         self.count = len(every)
         self.every = self._make(every, int)
 
@@ -166,7 +177,10 @@ class _Tables:
 
     def _surfaces(self, model: Model) -> tuple[np.ndarray, list[wp.array]]:
         corners = model.surface().astype(np.int64)
-        starts, element, corner = incidence(corners, model.particles.count)
+        # sheets whose vertices split have fans of their own
+        kept = np.flatnonzero(np.concatenate([np.full(len(b.surface), not b.splits) for b in model.bodies]))
+        starts, element, corner = incidence(corners[kept], model.particles.count)
+        element = kept[element]
         particle = np.flatnonzero(np.diff(starts))
         open_body = np.array([not _is_closed(body.surface) for body in model.bodies])
         others = np.stack([corners[element, (corner + 1) % 3], corners[element, (corner + 2) % 3]], axis=1)

@@ -17,6 +17,8 @@ SIDES = ((3_000, 8), (6_000, 6), (100_000, 4))
 FEWEST_SIDES = 3
 STEPS = ((3_000, 4), (40_000, 2))
 """Rings for each segment, for at most so many segments in all; more have one."""
+FEWEST_STEPS_TO_BREAK = 3
+"""Rings for each segment of rods that can break: of a broken one those between its ends close both of them."""
 CAP = 0.6
 """How far a closed end reaches beyond its ring, over the ring's radius."""
 
@@ -51,16 +53,18 @@ class Tubes:
     length: np.ndarray
 
     @staticmethod
-    def of(mesh: RodMesh, sides: int | None = None, steps: int | None = None) -> Tubes:
+    def of(mesh: RodMesh, sides: int | None = None, steps: int | None = None, *, breaks: bool = False) -> Tubes:
         """The tubes of rods.
 
         Args:
             mesh: the rods as they are at rest.
             sides: of a tube; fewer for more segments if not given.
             steps: rings for each segment; fewer for more segments if not given.
+            breaks: whether segments can break: they then have enough rings for that.
         """
         sides = _for_count(len(mesh.segments), SIDES, FEWEST_SIDES) if sides is None else sides
         steps = _for_count(len(mesh.segments), STEPS, 1) if steps is None else steps
+        steps = max(steps, FEWEST_STEPS_TO_BREAK) if breaks else steps
         knots, chains = _chains(mesh)
         is_first, is_last = np.zeros(len(knots), bool), np.zeros(len(knots), bool)
         is_first[chains[:-1]], is_last[chains[1:] - 1] = True, True
@@ -107,6 +111,23 @@ class Tubes:
     def middles(self, x: np.ndarray) -> np.ndarray:
         """The middle of each ring [m] (r, 3) float64 for positions of the rods' vertices (n, 3)."""
         return np.einsum("ri,rij->rj", self.weights, np.asarray(x, np.float64)[self.spans])
+
+    def gaps(self, gone: np.ndarray) -> np.ndarray:
+        """How each ring stands to broken segments (r,) int32: a sum of what applies.
+
+        1 and 2: it lies within one, and closes the end before or after it; 4 and 8: the segment before or after its own
+        is broken.
+
+        Args:
+            gone: whether the segment that leads to each of the rods' vertices, from its root, is broken (n,) bool.
+        """
+        behind, here, ahead, beyond = self.spans.T
+        within = gone[ahead] & (ahead != here) & (self.weights[:, 2] != 0.0)
+        # the middle ring closes the end before it
+        second = self.weights[:, 2] > self.weights[:, 1] + 1e-6
+        found = np.where(within, np.where(second, 2, 1), 0)
+        found += 4 * (gone[here] & (here != behind)) + 8 * (gone[beyond] & (beyond != ahead))
+        return found.astype(np.int32)
 
     @property
     def rings(self) -> int:

@@ -109,6 +109,16 @@ class Body:
         return self.particles[1] - self.particles[0] - len(self.rank)
 
     @property
+    def splits(self) -> bool:
+        """Whether its vertices split where it tears; its skin then is its triangles, with corners of their own."""
+        return self.spares > 0
+
+    @property
+    def own_particles(self) -> tuple[int, int]:
+        """Its particles without those that are set aside."""
+        return self.particles[0], self.particles[1] - self.spares
+
+    @property
     def particle_of(self) -> np.ndarray:
         """The model's particle number of each of the user's vertices (n,)."""
         return self.particles[0] + self.rank
@@ -123,7 +133,7 @@ class Body:
     @property
     def follows_clusters(self) -> bool:
         """Whether its skin follows clusters: then the particles alone do not tell where the skin is."""
-        return self.skin is not None and self.embedding is None and self.tubes is None
+        return self.skin is not None and self.embedding is None and self.tubes is None and not self.splits
 
     @property
     def is_skin_recorded(self) -> bool:

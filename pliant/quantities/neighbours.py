@@ -42,7 +42,7 @@ def body_pairs(model: Model, body: Body) -> np.ndarray:
     """
     if body.segments is not None:
         return arrays.unique_edges(body.segments, ((0, 1),)).astype(np.int64)
-    first, end = body.particles
+    first, end = body.own_particles
     mesh = None if body.rest_shape is None else body.rest_shape.mesh
     if isinstance(mesh, VoxelLattice):
         found = [arrays.unique_edges(mesh.cubes, pairs) for pairs in CORNER_PAIRS.values()]

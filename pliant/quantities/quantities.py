@@ -10,6 +10,7 @@ from pliant.errors import InputError
 from pliant.launch import launch
 from pliant.model.model import Model
 from pliant.model.state import State
+from pliant.quantities.fan_strain import FanStrain
 from pliant.quantities.strain import Strain
 from pliant.quantities.strain_kernels import find_speed
 
@@ -53,6 +54,7 @@ class Quantities:
         self.device = device
         self._out = wp.zeros(model.particles.count, dtype=float, device=device)
         self._strain: Strain | None = None
+        self._torn: FanStrain | None = None
 
     def measure(self, name: str, state: State) -> wp.array:
         """A quantity of all particles (n,) float in the model's order, on the device; the next call overwrites it.
@@ -72,4 +74,10 @@ class Quantities:
             self._strain.strain(state.x, self._out)
         else:
             self._strain.stress(state.x, self._out)
+        if self._torn is not None:
+            self._torn.measure(name, state.x, self._out)
         return self._out
+
+    def follow(self, fans: list[wp.array], rest_inv: wp.array) -> None:
+        """Measure sheets whose vertices split by the triangles that are around each particle; see `Tearing`."""
+        self._torn = FanStrain(self._model, fans, rest_inv, self.device)

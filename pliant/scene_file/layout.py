@@ -185,7 +185,10 @@ def scene_table() -> Table:
                 choices=SPRINGS,
             ),
             "bends": scalar("bool", True, "whether rods resist bending and twist, or are chains that do not"),
-            "warp": Vector("direction of the warp of a cloth, as its mesh lies"),
+            "tear_capacity": scalar(
+                "float", 0.5, "vertices set aside for a sheet that tears, over the number it has", low=0.0, high=10.0
+            ),
+            "warp": Vector("direction of the warp of a cloth, as its mesh lies; from its texture, or x, if not given"),
             "material": Either(inline, dict, preset_or_name),
             "method": scalar("str", "mass_spring", "how it is simulated", choices=tuple(methods)),
             "matching": Table(settings_of(Matching), "how a shape-matched body is matched to its rest shape"),

@@ -14,10 +14,12 @@ from pliant.model.particles import Particles
 from pliant.skin.clusters import ClusterSkin
 from pliant.skin.skin import Skin
 from pliant.skin.surface import SkinSurface
+from pliant.skin.torn import TornSkin
 from pliant.skin.tubes import TubeSkin
 from pliant.skin.wrinkles import WrinkleSkin
+from pliant.solvers.common.tearing import Tearing
 
-AnySkin = Skin | ClusterSkin | TubeSkin | WrinkleSkin
+AnySkin = Skin | ClusterSkin | TubeSkin | WrinkleSkin | TornSkin
 
 
 class BodySkins:
@@ -27,6 +29,7 @@ class BodySkins:
         bodies: of a model; those without a skin are passed over.
         device: where the skins live.
         particles: of the model; needed where a skin follows clusters.
+        tearing: how sheets come apart; needed where vertices of a body split.
 
     Attributes:
         active: whether any body has a skin.
@@ -34,11 +37,18 @@ class BodySkins:
         clusters: the skins that follow their bodies' clusters, in a row; None if there is none.
         tubes: the tubes around rods, in a row; None if there are none.
         wrinkles: the wrinkled skins of sheets, in a row; None if there are none.
+        torn: the triangles of sheets whose vertices split, in a row; None if there are none.
         rows: each of these that is there, and the names of its bodies in their order.
         stale: whether what the vertices follow was changed since the last `update`.
     """
 
-    def __init__(self, bodies: Sequence[Body], device: str, particles: Particles | None = None):
+    def __init__(
+        self,
+        bodies: Sequence[Body],
+        device: str,
+        particles: Particles | None = None,
+        tearing: Tearing | None = None,
+    ):
         dressed = [body for body in bodies if body.skin is not None]
         self.active = bool(dressed)
         self.stale = False
@@ -46,6 +56,7 @@ class BodySkins:
         self.clusters: ClusterSkin | None = None
         self.tubes: TubeSkin | None = None
         self.wrinkles: WrinkleSkin | None = None
+        self.torn: TornSkin | None = None
         self.rows: list[tuple[AnySkin, list[str]]] = []
         self._places: dict[str, tuple[SkinSurface, slice]] = {}
         self._first_cluster: dict[str, int] = {}
@@ -70,6 +81,10 @@ class BodySkins:
             maps = [body.wrinkles for body in creased if body.wrinkles is not None]
             self.wrinkles = WrinkleSkin(maps, max(body.particles[1] for body in bodies), device)
             self._place(creased, self.wrinkles)
+        named = {body.name: body for body in dressed if body.splits}
+        if tearing is not None and named:
+            self.torn = TornSkin(tearing, device)
+            self._place([named[sheet.name] for sheet in tearing.sheets], self.torn)
 
     def _place(self, bodies: list[Body], skin: AnySkin) -> None:
         self.rows.append((skin, [body.name for body in bodies]))
@@ -132,6 +147,17 @@ class BodySkins:
         hosts = body.embedding.hosts[:, 0].reshape(-1, 3).copy()
         hosts[torn] = hosts[torn][:, :1]
         skin.copy_others(rows.start, hosts.reshape(-1))
+        self.stale = True
+
+    def break_rods(self, body: Body, gone: np.ndarray) -> None:
+        """Let the tubes of rods have gaps where segments (m,) bool are broken, between frames."""
+        if self.tubes is None or body.tubes is None or body.segments is None:
+            return
+        # the second vertex of a segment is the one further from the root
+        led = np.zeros(len(body.rank), bool)
+        led[body.segments[gone, 1]] = True
+        names = next(names for skin, names in self.rows if skin is self.tubes)
+        self.tubes.break_segments(names.index(body.name), led)
         self.stale = True
 
     def cluster_weights(self, name: str) -> tuple[np.ndarray, np.ndarray]:

@@ -23,15 +23,32 @@ def find_middles(
     start: int,
     spans: wp.array(dtype=wp.vec4i),
     weights: wp.array(dtype=wp.vec4),
+    gaps: wp.array(dtype=int),
     x: wp.array(dtype=wp.vec3),
     middles_out: wp.array(dtype=wp.vec3),
 ):
-    """The middle of each ring, from the four vertices around it: their differences from the second are weighted."""
+    """The middle of each ring, from the four vertices around it: their differences from the second are weighted.
+
+    Rings within a broken segment are at its ends, and the curve goes straight on where the segment beside is broken.
+    See `Tubes.gaps`.
+    """
     ring = start + wp.tid()
     span = spans[ring]
     weight = weights[ring]
+    gap = gaps[ring]
     base = x[span[1]]
-    away = weight[0] * (x[span[0]] - base) + weight[2] * (x[span[2]] - base) + weight[3] * (x[span[3]] - base)
+    ahead = x[span[2]] - base
+    behind = x[span[0]] - base
+    beyond = x[span[3]] - base
+    if (gap & 4) != 0:
+        behind = -ahead
+    if (gap & 8) != 0:
+        beyond = 2.0 * ahead
+    away = weight[0] * behind + weight[2] * ahead + weight[3] * beyond
+    if (gap & 1) != 0:
+        away = wp.vec3(0.0, 0.0, 0.0)
+    if (gap & 2) != 0:
+        away = ahead
     middles_out[ring] = base + away
 
 
@@ -43,6 +60,7 @@ def walk_chains(
     first: wp.array(dtype=wp.vec3),
     across: wp.array(dtype=wp.vec3),
     poles: wp.array(dtype=int),
+    gaps: wp.array(dtype=int),
     middles: wp.array(dtype=wp.vec3),
     cap: float,
     along_out: wp.array(dtype=wp.vec3),
@@ -70,10 +88,14 @@ def walk_chains(
             there = middles[ring + 1]
             way = there - here
             size = wp.length(way)
-            if size > 0.0:
+            # nothing leads over a gap
+            if size > 0.0 and (gaps[ring] & 1) == 0:
                 now = way / size
         mean = now
+        opens = int(0)
         if ring > begin:
+            opens = gaps[ring - 1] & 2
+        if ring > begin and opens == 0:
             mean = direction + now
         size = wp.length(mean)
         if size > 1.0e-6:
@@ -102,18 +124,25 @@ def place_rings(
     radius: wp.array(dtype=float),
     slots: wp.array(dtype=int),
     circle: wp.array(dtype=wp.vec2),
+    gaps: wp.array(dtype=int),
     along: wp.array(dtype=wp.vec3),
     across: wp.array(dtype=wp.vec3),
     middles: wp.array(dtype=wp.vec3),
     x_out: wp.array(dtype=wp.vec3),
     normals_out: wp.array(dtype=wp.vec3),
 ):
-    """Place the vertices of each ring, and their normals."""
+    """Place the vertices of each ring, and their normals; rings that close an end at a gap are points."""
     ring = start + wp.tid()
     slot = slots[ring]
     centre = middles[ring]
     third = wp.cross(along[ring], across[ring])
+    shut = gaps[ring] & 3
+    size = radius[ring]
+    if shut != 0:
+        size = 0.0
     for k in range(circle.shape[0]):
         out = circle[k][0] * across[ring] + circle[k][1] * third
-        x_out[slot + k] = centre + radius[ring] * out
+        x_out[slot + k] = centre + size * out
+        if shut != 0:
+            out = wp.where(shut == 1, along[ring], -along[ring])
         normals_out[slot + k] = out

@@ -25,12 +25,15 @@ class _Run:
     Attributes:
         middles: tables of the middles of rings, and they themselves.
         walk: tables of the chains. place: tables of the rings. frames: of the rings.
+        gaps: how the rings stand to broken segments. bodies: the numbers of the tubes.
     """
 
     middles: list[wp.array]
     walk: list[wp.array]
     place: list[wp.array]
     frames: list[wp.array]
+    gaps: wp.array
+    bodies: list[int]
 
 
 class TubeSkin(SkinSurface):
@@ -51,6 +54,7 @@ class TubeSkin(SkinSurface):
         starts = np.cumsum([0, *(part.count for part in parts)])
         triangles = [part.triangles() + start for part, start in zip(parts, starts, strict=False)]
         super().__init__(int(starts[-1]), np.concatenate(triangles).astype(np.int32), device, "TubeSkin")
+        self._parts = parts
         self._runs = [
             self._build_run([k for k, part in enumerate(parts) if part.sides == sides], parts, firsts, starts)
             for sides in sorted({part.sides for part in parts})
@@ -82,17 +86,29 @@ class TubeSkin(SkinSurface):
         rest = [put([getattr(parts[k], name) for k in chosen], wp.vec3) for name in ("first", "across")]
         walk = [put([*ends, rings[-1:]], int), radius, *rest, put(poles, int)]
         place = [radius, put(slots, int), put([parts[chosen[0]].circle], wp.vec2)]
-        return _Run([spans, weights, middles], walk, place, frames)
+        gaps = wp.zeros(int(rings[-1]), dtype=int, device=self.device)
+        return _Run([spans, weights, middles], walk, place, frames, gaps, chosen)
+
+    def break_segments(self, body: int, gone: np.ndarray) -> None:
+        """Let the tubes of one of the bodies, by its number here, have gaps, between frames; see `Tubes.gaps`."""
+        for run in self._runs:
+            if body in run.bodies:
+                place = run.bodies.index(body)
+                first = sum(self._parts[k].rings for k in run.bodies[:place])
+                values = run.gaps.numpy().copy()
+                values[first : first + self._parts[body].rings] = self._parts[body].gaps(gone)
+                run.gaps.assign(values)
 
     def update(self, x: wp.array) -> None:
         """Write `x` and `normals` for the particles' positions (N,) vec3 [m]; nothing is read back or allocated."""
         for run in self._runs:
             *tables, middles = run.middles
-            launch(kernels.find_middles, len(middles), [*tables, x], [middles], device=self.device, grain=RING_GRAIN)
+            given = [*tables, run.gaps, x]
+            launch(kernels.find_middles, len(middles), given, [middles], device=self.device, grain=RING_GRAIN)
             launch(
                 kernels.walk_chains,
                 len(run.walk[-1]),
-                [*run.walk, middles, CAP],
+                [*run.walk, run.gaps, middles, CAP],
                 [*run.frames, self.x, self.normals],
                 device=self.device,
                 grain=CHAIN_GRAIN,
@@ -100,7 +116,7 @@ class TubeSkin(SkinSurface):
             launch(
                 kernels.place_rings,
                 len(run.place[0]),
-                [*run.place, *run.frames, middles],
+                [*run.place, run.gaps, *run.frames, middles],
                 [self.x, self.normals],
                 device=self.device,
                 grain=RING_GRAIN,

@@ -20,6 +20,12 @@ def solver_classes() -> dict[str, type[Solver]]:
     return found
 
 
+def general_methods() -> list[str]:
+    """The names of the methods, those that take most kinds of mesh first."""
+    known = solver_classes()
+    return sorted(known, key=lambda name: -len(known[name].takes))
+
+
 def solver_class(name: str, where: str = "method") -> type[Solver]:
     """The solver of a method, or an `InputError` that lists them."""
     known = solver_classes()

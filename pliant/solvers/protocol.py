@@ -41,7 +41,8 @@ class BodySpec:
     """What a scene says of one body before it has particles in a model.
 
     `warp` is the direction of a cloth's warp at rest, in the world; None where the user gave none. `bends` says whether
-    rods resist bending and twist; a chain does not.
+    rods resist bending and twist; a chain does not. `tear_capacity` is the number of vertices that are set aside for a
+    sheet that tears, over the number it has.
     """
 
     mesh: TetMesh | SurfaceMesh | VoxelLattice | PointCloud | RodMesh
@@ -54,6 +55,7 @@ class BodySpec:
     matching: Any = None
     warp: tuple[float, float, float] | None = None
     bends: bool = True
+    tear_capacity: float = 0.5
 
 
 class Solver(Protocol):
@@ -65,6 +67,10 @@ class Solver(Protocol):
         shares_rest: whether bodies made of one mesh share their rest data (`Body.rest_shape`); their elements are then
             those of the mesh before it was turned and moved.
         takes: the kinds of mesh it can simulate.
+
+    A method may have more, which is asked for by name: `watched_by(guard)`, told once of the guard; `news()`, asked
+    after each checked frame for what the user should be told, as pairs of a text and whether it is a warning;
+    `tearing`, a `Tearing` or None; `broken_springs(body)` and `torn_triangles(body)`, masks or None.
     """
 
     name: ClassVar[str]

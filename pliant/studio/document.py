@@ -16,16 +16,18 @@ import numpy as np
 from pliant.collide.shapes import collider_classes
 from pliant.errors import InputError
 from pliant.files import replace_file
+from pliant.forces.wind_settings import Gusts
 from pliant.materials import Material
 from pliant.scene import Scene, SceneSettings
 from pliant.scene_file import LoadedScene, find_scene, load_tables, python_code, read_tables, scene_text
 from pliant.scene_file.layout import VERSION
-from pliant.scene_file.meshes import MeshStore, ProgressCall
+from pliant.scene_file.meshes import MESH_KEYS, MeshStore, ProgressCall
 from pliant.scene_file.tables import body_names, named, plain
-from pliant.solvers import solver_class, solver_classes
+from pliant.solvers import general_methods, solver_class, solver_classes
 from pliant.solvers.shape_matching.settings import Matching
 from pliant.studio import edits, lookup
 from pliant.studio.files_of import moved, resolved
+from pliant.studio.mesh_kinds import mesh_kind, methods_for
 
 if TYPE_CHECKING:
     from pliant.simulation import Simulation
@@ -54,6 +56,7 @@ class Document:
         self._redo: list[dict[str, Any]] = []
         self._last_edit: tuple[Any, float] | None = None
         self._notes: dict[str, list[str]] = {}
+        self._kinds: dict[str, str] = {}
         self._lock = threading.RLock()
         self._clock: Callable[[], float] = time.monotonic
 
@@ -97,21 +100,33 @@ class Document:
         """The same scene simulated in another way; this one stays as it is, and meshes are shared.
 
         Args:
-            method: how all bodies are simulated; each as before if not given.
+            method: how all bodies are simulated that it can take; the others, and all if not given, as before.
             matching: keys of `Matching` for all bodies, besides those they have.
             settings: of the method, or of every method in use that knows the key.
         """
         with self._lock:
             other = Document(self._tables, self.folder, self.meshes)
+            other._kinds = self._kinds
         bodies = other._tables["body"]
+        if method is not None:
+            solver_class(method, "variant.method")
+            if any(_mesh_text(table) not in self._kinds for table in bodies):
+                self.loaded()
+        taken = 0
         for table in bodies:
             if method is not None:
-                solver_class(method, "variant.method")
+                if method not in methods_for(self._kinds.get(_mesh_text(table), "")):
+                    continue
+                taken += 1
                 table["method"] = method
             if matching:
                 table["matching"] = edits.check_matching(
                     {**table.get("matching", {}), **plain(matching)}, table["name"]
                 )
+        if method is not None and bodies and not taken:
+            raise InputError(
+                f"the method '{method}' can simulate none of the bodies", "variant.method", "Choose another method"
+            )
         used = [method] if method is not None else list(dict.fromkeys(lookup.method_of(table) for table in bodies))
         for key, value in (settings or {}).items():
             known = [m for m in used if key in lookup.solver_keys(m)]
@@ -155,6 +170,9 @@ class Document:
         """The scene, and what its tables say of frames, camera and film."""
         made = load_tables(self.tables, self.folder, self.name, progress, self.meshes)
         self._notes = {body.name: list(body.notes) for body in made.scene.bodies}
+        found = {body.name: mesh_kind(body.mesh) for body in made.scene.bodies}
+        for table in self.tables["body"]:
+            self._kinds[_mesh_text(table)] = found.get(body_names(table)[0], "")
         return made
 
     def scene(self, progress: ProgressCall | None = None) -> Scene:
@@ -201,6 +219,8 @@ class Document:
                     "preset": lookup.preset_of(table),
                     "matching": Matching(**table.get("matching", {})) if solver_class(method).shares_rest else None,
                     "notes": self._notes.get(names[0], []),
+                    "kind": self._kinds.get(_mesh_text(table), ""),
+                    "methods": methods_for(self._kinds.get(_mesh_text(table), "")),
                 }
             )
         colliders = [
@@ -213,15 +233,20 @@ class Document:
         defaults = {k: plain(getattr(plain_scene, k, getattr(plain_scene.settings, k, None))) for k in known}
         scene = {**defaults, "name": self.name, "description": tables.get("description", "")}
         given = dict(tables.get("scene", {}))
-        if isinstance(given.get("wind"), dict):  # what is shown of the air is its velocity
-            given["wind"] = given["wind"].get("velocity", defaults["wind"])
+        given |= {"gusts": 0.0, "still_air": False}
+        if isinstance(given.get("wind"), dict):  # the air, in parts
+            air = given["wind"]
+            given["wind"] = air.get("velocity", defaults["wind"])
+            given["still_air"] = air.get("still_air", False)
+            if "gusts" in air:
+                given["gusts"] = air["gusts"].get("strength", Gusts().strength)
         return {
             "bodies": bodies,
             "colliders": colliders,
             "materials": materials,
             "scene": scene | given,
             "solvers": {m: cls.Settings(**tables.get("solver", {}).get(m, {})) for m, cls in solver_classes().items()},
-            "methods": list(solver_classes()),
+            "methods": general_methods(),
             "can_undo": self.can_undo,
             "can_redo": self.can_redo,
         }
@@ -365,3 +390,8 @@ class Document:
             self._tables = found.pop()
             self._last_edit = None
             return True
+
+
+def _mesh_text(table: Mapping[str, Any]) -> str:
+    """What the mesh of a body's table is made of; the same text, the same kind of mesh."""
+    return repr({key: table[key] for key in MESH_KEYS if key in table})

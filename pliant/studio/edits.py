@@ -105,7 +105,26 @@ def _set_scene(tables: Tables, folder: Path, name: Any, key: str, value: Any) ->
         # a velocity alone leaves gusts and the rest of the air as they are
         wind["velocity"] = _checked(_section("scene").keys, key, value, "scene")
         return
+    if key in AIR:
+        _set_air(tables.setdefault("scene", {}), key, value)
+        return
     _set_section("scene")(tables, folder, name, key, value)
+
+
+def _set_air(scene: dict[str, Any], key: str, value: Any) -> None:
+    """Set the strength of the gusts, or whether there is still air; a wind that is plain again is a velocity."""
+    wind = scene.get("wind", [0.0, 0.0, 0.0])
+    wind = dict(wind) if isinstance(wind, dict) else {"velocity": wind}
+    if key == "gusts":
+        _put(wind, key, None if not value else {**wind.get("gusts", {}), "strength": value})
+    else:
+        _put(wind, key, value or None)
+    _checked(_section("scene").keys, "wind", wind, "scene")
+    _put(scene, "wind", wind if set(wind) != {"velocity"} else wind["velocity"])
+
+
+AIR = ("gusts", "still_air")
+"""What can be set of the air besides its velocity, as if the scene had such keys."""
 
 
 def _set_section(section: str) -> Any:

@@ -40,8 +40,14 @@ ONLY_IF: dict[str, tuple[str, tuple[Any, ...]]] = {
     "MassSpringSettings.cg_tolerance": ("integrator", ("implicit", "hybrid")),
     "ShapeMatchingSettings.penalty_rate": ("contact", ("penalty",)),
 }
-# Fields of a material that only methods with clusters act on.
-PLASTIC = ("yield_strain", "creep", "plastic_limit", "fracture_strain")
+# Ends of sliders that must reach farther than the default tells: from jelly to steel, from silk to boards.
+REACH: dict[str, tuple[float, float]] = {
+    "Material.young": (1e3, 1e12),
+    "Material.young_weft": (1e3, 1e12),
+    "Material.shear": (1e3, 1e12),
+    "Material.bending": (1e-7, 1e2),
+    "Material.damping": (1e-6, 1.0),
+}
 # What is asked first of a matched body; the rest stands behind 'more'.
 MATCHING_FIRST = ("mode", "clusters", "alpha", "beta")
 
@@ -170,6 +176,9 @@ def _form(field: dataclasses.Field, owner: str, defaults: Any) -> FieldForm:
     if kind in (bool, str):
         return FieldForm(kind="bool" if kind is bool else "text", optional=optional, **common)
     low, high, log, floor = usual_range(field, default)
+    reach = REACH.get(f"{owner}.{field.name}")
+    if reach is not None:
+        low, high, log, floor = *reach, True, meta.get("low")
     return FieldForm(
         kind=kind.__name__, optional=optional, low=low, high=high, log=log, floor=floor, **common
     )  # fmt: skip

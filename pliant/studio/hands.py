@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import InputError, PliantError
+from pliant.forces.pull_kernels import MEMBERS
+from pliant.mesh.rods import RodMesh
+from pliant.model.model import Body
 from pliant.simulation import Simulation
 from pliant.studio.lane import POKE, Ball, Lane
 
@@ -165,6 +168,14 @@ class Hands:
 
     def cut(self, lanes: list[Lane], eye: Point, first: Point, last: Point) -> int:
         """Cut what can be cut; the number of links that were broken in the first lane."""
+        lead = lanes[0].sim
+        if lead is None or not any(lead.can_cut(body.name) for body in lead.model.bodies):
+            raise InputError(
+                "no body here can be cut",
+                "cut",
+                "Give one the method 'shape_matching', several clusters, and a material with a fracture_strain; "
+                "cloth and ropes tear where they are pulled beyond it",
+            )
         broken = [lane.sim.cut(first, last, eye) for lane in lanes if lane.sim is not None]
         return broken[0] if broken else 0
 
@@ -220,7 +231,31 @@ def _pull(lane: Lane, sim: Simulation, grab: Grab) -> int:
         # another method may show the body in another way: the nearest vertex is taken
         distance = np.linalg.norm(sim.surface_positions(grab.body) - np.array(grab.target), axis=1)
         vertex = int(distance.argmin())
-    return sim.pull_seen(grab.body, vertex, grab.target, PULL_RATE * grab.strength * mass)
+    lock = _lock(sim, which, vertex)
+    if lock is None:
+        return sim.pull_seen(grab.body, vertex, grab.target, PULL_RATE * grab.strength * mass)
+    # a hand takes some strands of many, and is as strong as they are heavy
+    mass, count = lock
+    stiffness = PULL_RATE * grab.strength * mass
+    return sim.pull_seen(grab.body, vertex, grab.target, stiffness, (stiffness * mass) ** 0.5, count)
+
+
+def _lock(sim: Simulation, body: Body, vertex: int) -> tuple[float, int] | None:
+    """Mass [kg] of the strands that a hand takes at a seen vertex of rods, and how many of their particles it holds.
+
+    None of a body that hangs together.
+    """
+    entry = next((entry for entry in sim.scene.bodies if entry.name == body.name), None)
+    mesh = None if entry is None else entry.mesh
+    if not isinstance(mesh, RodMesh) or np.count_nonzero(mesh.parents < 0) < 2:
+        return None
+    root = np.where(mesh.parents < 0, np.arange(len(mesh.parents)), mesh.parents)
+    while not np.array_equal(root, root[root]):
+        root = root[root]
+    near = _near(sim, body.name, _seen_point(sim, body.name, vertex), 0.0)
+    taken = np.isin(root, np.unique(root[near]))
+    mass = sim.model.particles.mass[body.particle_of]
+    return float(mass[taken].sum()), min(len(near), MEMBERS)
 
 
 def _seen_point(sim: Simulation, body: str, vertex: int) -> np.ndarray:

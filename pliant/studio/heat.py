@@ -84,22 +84,28 @@ class HeatCarrier:
         self._model = model
         self.device = device
         self.values = wp.zeros(max(int(first[-1]), 1), dtype=float, device=device)
-        self._pending: list[tuple[list[int], wp.array, wp.array]] = []
+        self._pending: list[tuple[list[int], wp.array, wp.array, wp.array | None]] = []
         self._runs: list[tuple] | None = None
         count = int(first[-1])
         rows = np.unique(np.linspace(0, max(count - 1, 0), min(SAMPLES, count)).astype(np.int32))
         self._rows = wp.array(rows, dtype=int, device=device)
         self._sample = wp.zeros(len(rows), dtype=float, device=device)
 
-    def add(self, chosen: Sequence[int], bodies: wp.array, shifts: wp.array) -> None:
-        """Carry values to a row of surfaces of chosen bodies; see `Packer`."""
-        self._pending.append((list(chosen), bodies, shifts))
+    def add(self, chosen: Sequence[int], bodies: wp.array, shifts: wp.array, hosts: wp.array | None = None) -> None:
+        """Carry values to a row of surfaces of chosen bodies; see `Packer`.
+
+        `hosts` are the particles of the vertices (n,) int on the device where they change, as those of torn sheets do.
+        """
+        self._pending.append((list(chosen), bodies, shifts, hosts))
 
     def _tables(self) -> list[tuple]:
         """Hosts and weights of each row of surfaces; made when heat is asked for first."""
         if self._runs is None:
             self._runs = []
-            for chosen, of_vertex, shifts in self._pending:
+            for chosen, of_vertex, shifts, known in self._pending:
+                if known is not None:
+                    self._runs.append((kernels.pick_values, len(known), [known, of_vertex, shifts]))
+                    continue
                 parts = [self._hosts(self._model.bodies[k]) for k in chosen]
                 width = max(hosts.shape[1] for hosts, _ in parts)
                 hosts = np.concatenate([_wide(hosts, width) for hosts, _ in parts]).astype(np.int32)

@@ -87,7 +87,7 @@ class Packer:
         self._body_of = self._ints(sim.model.particles.body)
         self._x = wp.zeros(self.count, dtype=wp.vec4us, device=self.device)
         self._normals = wp.zeros(self.count, dtype=wp.vec4b, device=self.device)
-        self._particles = wp.zeros(sim.state.count, dtype=wp.vec4us, device=self.device)
+        self._particles = wp.zeros(len(self._user_particles), dtype=wp.vec4us, device=self.device)
         self._spans: dict[str, HeatSpan] = {}
         self._plain: Recording | None = None
 
@@ -117,28 +117,37 @@ class Packer:
             x = wp.zeros(len(offsets), dtype=wp.vec3, device=self.device)
             self._balls = (self._ints(np.concatenate(hosts)), self._vectors(offsets), x)
             self._add_source(x, self._vectors(offsets / np.maximum(radii, 1e-30)), bodies, balls)
+        tearing = self.sim.tearing
         for skin, worn in self._worn(bodies):
-            self._add_source(skin.x, skin.normals, bodies, worn)
+            torn = tearing is not None and skin is self.sim.skins.torn
+            self._add_source(skin.x, skin.normals, bodies, worn, tearing.corners if torn and tearing else None)
 
     def _worn(self, bodies: list[Body]) -> list[tuple[SkinSurface, list[int]]]:
         """Each row of skins, and the numbers of the bodies that wear them."""
         number = {body.name: k for k, body in enumerate(bodies)}
         return [(skin, [number[name] for name in names]) for skin, names in self.sim.skins.rows]
 
-    def _add_source(self, x: wp.array, normals: wp.array, bodies: list[Body], chosen: list[int]) -> None:
+    def _add_source(
+        self, x: wp.array, normals: wp.array, bodies: list[Body], chosen: list[int], hosts: wp.array | None = None
+    ) -> None:
         counts = [bodies[k].seen_vertices for k in chosen]
         shifts = np.zeros(len(bodies), np.int64)
         shifts[chosen] = self._first[chosen] - np.concatenate([[0], np.cumsum(counts)])[:-1]
         source = _Source(x, normals, self._ints(np.repeat(chosen, counts)), self._ints(shifts))
         self._sources.append(source)
-        self._heat.add(chosen, source.bodies, source.shifts)
+        self._heat.add(chosen, source.bodies, source.shifts, hosts)
 
     def _build_boxes(self, bodies: list[Body]) -> None:
         """Cut the particles and the skins into chunks of one body each, and these again, until each body has one.
 
         A box holds the body's particles as well as what is seen of it; balls reach their radius beyond them.
         """
-        runs = [(self.sim.state.x, [(k, *body.particles) for k, body in enumerate(bodies)])]
+        runs: list[tuple[wp.array, list[tuple[int, int, int]]]] = []
+        for k, body in enumerate(bodies):
+            # chunks follow one another, so a row ends before particles that are set aside
+            if not runs or bodies[k - 1].spares:
+                runs.append((self.sim.state.x, []))
+            runs[-1][1].append((k, *body.own_particles))
         for skin, worn in self._worn(bodies):
             ends = np.cumsum([bodies[k].seen_vertices for k in worn]).tolist()
             ranges = [(k, end - bodies[k].seen_vertices, end) for k, end in zip(worn, ends, strict=True)]
@@ -214,7 +223,7 @@ class Packer:
         """
         state = self.sim.state
         inputs = [self._user_particles, self._body_of, self._boxes, state.x, state.inv_mass]
-        launch(kernels.pack_particles, state.count, inputs, [self._particles], device=self.device)
+        launch(kernels.pack_particles, len(self._particles), inputs, [self._particles], device=self.device)
         found = self._particles.numpy()
         return found.copy() if self.device == "cpu" else found
 

@@ -30,7 +30,7 @@ def scene_sections(sim: Simulation, lane: int) -> tuple[list[dict[str, Any]], di
         triangles = body.seen_triangles()
         tets = _user_tets(sim, body)
         clusters = _dominant_clusters(sim, body)
-        run = slice(*body.particles)
+        run = slice(*body.own_particles)
         rest = sim.model.particles.rest[run]
         sections[prefix + "triangles"] = triangles.astype(np.uint32)
         sections[prefix + "colors"] = colors = vertex_colors(body, triangles)

@@ -23,6 +23,7 @@ from pliant.mesh.points import PointCloud
 from pliant.mesh.prepared import SUFFIX, PreparedBody, write_body
 from pliant.mesh.rods import RodMesh
 from pliant.mesh.surface import SurfaceMesh
+from pliant.mesh.weave import has_texture
 from pliant.mesh.wrinkles import Wrinkles
 from pliant.motion import MotionPath
 from pliant.scene import Scene, SceneSettings
@@ -196,19 +197,21 @@ def _body(entry: BodyEntry, files: _MeshFiles) -> dict[str, Any]:
     plain_spec = {f.name: f.default for f in dataclasses.fields(BodySpec)}
     for key, default in (("springs", plain_spec["springs"]), ("mass_distribution", "lumped"),
                          ("largest_inverse_mass", None), ("mass_shift", plain_spec["mass_shift"]),
-                         ("bends", plain_spec["bends"])):  # fmt: skip
+                         ("bends", plain_spec["bends"]),
+                         ("tear_capacity", plain_spec["tear_capacity"])):  # fmt: skip
         if getattr(spec, key) != default:
             table[key] = getattr(spec, key)
+    if spec.warp is not None:
+        along = np.round(inverse @ np.array(spec.warp), DIGITS)
+        if has_texture(source) or not np.allclose(along, (1.0, 0.0, 0.0), atol=1e-9):
+            table["warp"] = along
     if entry.volume is not None:
         values = {key: value for key, value in dataclasses.asdict(entry.volume).items() if value is not None}
         table["volume"] = {"kind": entry.volume.kind, **values}
     if entry.wrinkles is not None:
         table["wrinkles"] = changed(entry.wrinkles.settings, Wrinkles())
     if entry.pins:
-        table["pins"] = [
-            {"vertices": index} | ({} if path is None else _motion(path))
-            for index, path in entry.pins
-        ]
+        table["pins"] = [{"vertices": index} | ({} if path is None else _motion(path)) for index, path in entry.pins]
     return table
 
 

@@ -156,7 +156,7 @@ def test_a_softer_material_lets_a_body_sag_at_once(visit):
     mouse = visitor.page.mouse
     mouse.move(*middle)
     mouse.down()
-    mouse.move(middle[0] - 0.18 * track["width"], middle[1], steps=8)
+    mouse.move(middle[0] - 0.08 * track["width"], middle[1], steps=8)
     mouse.up()
     visitor.until("n => Number(document.querySelector('[data-testid=set-material-young]').value) < n", 0.6 * young)
     visitor.until_top("<", before["high"][1] - 0.01)

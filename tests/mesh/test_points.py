@@ -164,19 +164,18 @@ def test_bad_arrays(tmp_path):
 
 
 def test_springs_are_refused():
-    scene = Scene()
-    scene.add_body(PointCloud(GRID, "grid"))
-    with pytest.raises(InputError, match=r"mass-spring body needs edges.*shape_matching"):
-        scene.build("cpu")
+    for method in ("mass_spring", "xpbd", "baraff_witkin"):
+        with pytest.raises(InputError, match=rf"'{method}' cannot simulate a PointCloud.*Use 'shape_matching'"):
+            Scene().add_body(PointCloud(GRID, "grid"), method=method)
 
 
 def test_scene_refuses_what_loose_points_cannot_have():
     scene, cloud = Scene(), PointCloud(GRID)
     with pytest.raises(InputError, match="enclose nothing"):
-        scene.add_body(cloud, volume="pressure")
+        scene.add_body(cloud, method="shape_matching", volume="pressure")
     with pytest.raises(InputError, match="not prepared: size"):
         scene.add(cloud, size=0.3)
     with pytest.raises(InputError, match="triangles"):
-        scene.add_body(cloud, skin=(SurfaceMesh(GRID, np.zeros((0, 3), int)), None))
+        scene.add_body(cloud, method="shape_matching", skin=(SurfaceMesh(GRID, np.zeros((0, 3), int)), None))
     with pytest.raises(InputError, match="springs across edges"):
         scene.add_body(cloud, springs="two_ring")

@@ -8,18 +8,15 @@ import numpy as np
 
 from pliant.errors import InputError
 from pliant.materials import Material
-from pliant.mesh import arrays
 from pliant.mesh.rings import hinges
 from pliant.mesh.surface import SurfaceMesh
+from pliant.mesh.weave import warp_directions
 from pliant.model.model import Elements
 from pliant.model.particles import lumped_mass, raise_light_masses, truncate_inverse_mass
-from pliant.model.springs import Springs
 from pliant.model.tets import Tets
 from pliant.model.triangles import Triangles
+from pliant.solvers.common.edge_springs import one_ring_springs
 from pliant.solvers.protocol import BodySpec
-
-# A direction that is nearer than this to a triangle's normal says nothing of the triangle's plane.
-STEEP = 0.1
 
 
 @dataclasses.dataclass
@@ -77,49 +74,8 @@ def baraff_witkin_elements(spec: BodySpec) -> Elements:
     if raised:
         notes.append(f"{100.0 * spec.mass_shift:g} % of the mass was moved to the {raised} lightest vertices.")
     triangles = Triangles.build(x, mesh.triangles)
-    springs = _edges_as_springs(mesh, material)
+    springs = one_ring_springs(mesh, material.thickness, material.young)
     return Elements(springs, triangles, Tets.build(x, np.zeros((0, 4), np.int32)), mass, notes, own=rest)
-
-
-def _edges_as_springs(mesh: SurfaceMesh, material: Material) -> Springs:
-    """The edges with the stiffness of springs that would make up the sheet, E t (area around an edge) / L^2."""
-    edges = mesh.edges()
-    keys = edges[:, 0].astype(np.int64) * len(mesh.vertices) + edges[:, 1]
-    around, areas = np.zeros(len(edges)), mesh.areas()
-    for i, j in ((0, 1), (1, 2), (2, 0)):
-        ends = np.sort(mesh.triangles[:, [i, j]].astype(np.int64), axis=1)
-        around += np.bincount(np.searchsorted(keys, ends[:, 0] * len(mesh.vertices) + ends[:, 1]), areas, len(edges))
-    length = arrays.edge_lengths(mesh.vertices, edges)
-    return Springs.build(mesh.vertices, edges, material.young * material.thickness * around / length**2)
-
-
-def warp_directions(mesh: SurfaceMesh, warp: tuple[float, float, float] | None) -> tuple[np.ndarray, int]:
-    """Unit vectors (t, 3) along the warp in the plane of each triangle, and for how many it had to be guessed.
-
-    The direction given, else that in which the texture coordinate u grows, else x; each projected onto the triangle.
-    """
-    normal = mesh.normals()
-    wanted = np.tile(np.array((1.0, 0.0, 0.0) if warp is None else warp), (len(normal), 1))
-    if warp is None and mesh.look is not None and mesh.look.uv is not None:
-        wanted = _along_u(mesh, mesh.look.uv.astype(np.float64), wanted)
-    flat = wanted - (wanted * normal).sum(axis=1, keepdims=True) * normal
-    unsure = np.linalg.norm(flat, axis=1) < STEEP
-    # where the direction is that of the normal, the coordinate axis that is most across both
-    other = np.eye(3)[np.argmin(np.abs(wanted) + np.abs(normal), axis=1)]
-    other -= (other * normal).sum(axis=1, keepdims=True) * normal
-    flat[unsure] = other[unsure]
-    return flat / np.linalg.norm(flat, axis=1, keepdims=True), int(unsure.sum())
-
-
-def _along_u(mesh: SurfaceMesh, uv: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
-    """The direction in which u grows and v stays (t, 3), of unit length; `otherwise` where a triangle has none."""
-    x = mesh.vertices[mesh.triangles]
-    first, second = uv[:, 1] - uv[:, 0], uv[:, 2] - uv[:, 0]
-    turn = first[:, 0] * second[:, 1] - first[:, 1] * second[:, 0]
-    found = second[:, 1:] * (x[:, 1] - x[:, 0]) - first[:, 1:] * (x[:, 2] - x[:, 0])
-    found *= np.sign(turn)[:, None]
-    size = np.linalg.norm(found, axis=1, keepdims=True)
-    return np.where(size > 0.0, found / np.where(size > 0.0, size, 1.0), otherwise)
 
 
 def sheet_rest(mesh: SurfaceMesh, warp: np.ndarray) -> SheetRest:

@@ -145,8 +145,8 @@ def assemble_rows(
     """One row of A = M + h D + h^2 K, and what A dv = h f - (A - M) v leaves at dv = z and at the guess.
 
     Damping forces are -D v, and so are a part of (A - M) v. The residual r is not filtered: where a particle is held it
-    is minus the impulse of what holds it. `grain` [m] is what positions are rounded to, and `noise` its share of r.z: the
-    length of it squared.
+    is minus the impulse of what holds it. `grain` [m] is what positions are rounded to, and `noise` its share of r.z,
+    as a length to be squared.
     """
     i = start + wp.tid()
     h = step[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import warp as wp
 
@@ -33,7 +35,8 @@ def cloth_tables(model: Model, *, poisson: bool, device: str) -> Cloth:
     put("corners", corners, wp.vec3i)
     put("along", np.concatenate([rest.along for _, rest, _ in bodies]), wp.vec3)
     put("across", np.concatenate([rest.across for _, rest, _ in bodies]), wp.vec3)
-    weaves = np.ascontiguousarray(np.concatenate(moduli), np.float32).view(Weave.numpy_dtype()).reshape(-1)
+    kind: Any = Weave  # a struct of Warp's
+    weaves = np.ascontiguousarray(np.concatenate(moduli), np.float32).view(kind.numpy_dtype()).reshape(-1)
     cloth.weave = wp.array(weaves, dtype=Weave, device=device)
     put("damping", np.concatenate(damping), float)
     put("hinges", hinges, wp.vec4i)
@@ -43,7 +46,7 @@ def cloth_tables(model: Model, *, poisson: bool, device: str) -> Cloth:
     keys = _row_keys(corners, hinges, count)
     put("row_starts", np.searchsorted(keys, np.arange(count + 1, dtype=np.int64) * count), int)
     put("row_other", keys % count, int)
-    for name, elements, kind in (("triangle", corners, wp.vec2i), ("hinge", hinges, wp.vec3i)):
+    for name, elements, vector in (("triangle", corners, wp.vec2i), ("hinge", hinges, wp.vec3i)):
         starts, number, corner = incidence(elements, count)
         size = elements.shape[1]
         after = (corner[:, None].astype(np.int64) + np.arange(1, size)) % size
@@ -52,7 +55,7 @@ def cloth_tables(model: Model, *, poisson: bool, device: str) -> Cloth:
         put(f"{name}_starts", starts, int)
         put(f"{name}_number", number, int)
         put(f"{name}_corner", corner, int)
-        put(f"{name}_slots", np.searchsorted(keys, owner[:, None] * count + others), kind)
+        put(f"{name}_slots", np.searchsorted(keys, owner[:, None] * count + others), vector)
     return cloth
 
 

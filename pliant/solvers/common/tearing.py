@@ -25,7 +25,7 @@ class Sheet:
         name: of the body.
         corners: of its triangles (t, 3).
         rest_inv: inverse of [edge 1, edge 2] of each triangle at rest, in axes of its plane [1/m] (t, 2, 2).
-        corner_mass: mass that each triangle gives to each of its corners [kg] (t,).
+        corner_mass: mass that each triangle gives to its corners [kg] (t,) or (t, 3).
         particles: its first particle, that of its spares, and the end.
         limit: strain at which it tears.
     """
@@ -67,9 +67,11 @@ class Tearing:
         self.home = put(np.arange(count))
         self.dirty = wp.zeros(count, dtype=int, device=device)
         self.rest_inv = put(np.concatenate([sheet.rest_inv for sheet in sheets]), wp.mat22)
-        self._corner_mass = put(np.repeat(np.concatenate([sheet.corner_mass for sheet in sheets]), 3), float)
+        shares = [np.broadcast_to(s.corner_mass.reshape(len(s.corners), -1), s.corners.shape) for s in sheets]
+        self._corner_mass = put(np.concatenate(shares).reshape(-1), float)
         members = [np.arange(sheet.particles[0], sheet.particles[2]) for sheet in sheets]
         self._member = put(np.concatenate(members))
+        self.host_members = np.concatenate(members)
         self._limit = put(
             np.concatenate([np.full(len(m), 1.0 + s.limit) for m, s in zip(members, sheets, strict=True)]), float
         )
@@ -163,19 +165,96 @@ class Tearing:
         np.add.at(mass, owner, each[slots[starts[owner] + place]])
         return mass
 
-    def news(self) -> list[str]:
-        """What has happened since the last call that the user should be told; reads a few numbers back."""
+    def owns(self, body: str) -> bool:
+        """Whether a body is one of the sheets."""
+        return any(sheet.name == body for sheet in self.sheets)
+
+    def slots(self, body: str) -> slice:
+        """The corner slots of the triangles of a sheet."""
+        b = [sheet.name for sheet in self.sheets].index(body)
+        return slice(3 * int(self.triangle_starts[b]), 3 * int(self.triangle_starts[b + 1]))
+
+    def corners_of(self, body: str) -> np.ndarray:
+        """The particles of the corners of a sheet's triangles now (t, 3); reads them back."""
+        return self.corners.numpy()[self.slots(body)].reshape(-1, 3).astype(np.int64)
+
+    def fans(self) -> list[wp.array]:
+        """Particles of the sheets and the triangles around them: members, corners, fan_start, fan_count, fan."""
+        return [self._member, self.corners, self.fan_start, self.fan_count, self.fan]
+
+    def pieces(self) -> np.ndarray:
+        """The lowest particle that each one hangs together with (n,) int64; itself where it has no triangle."""
+        corners = self.corners.numpy().reshape(-1, 3).astype(np.int64)
+        label = np.arange(len(self.home))
+        while True:
+            low = label[corners].min(axis=1)
+            found = label.copy()
+            for c in range(3):
+                np.minimum.at(found, corners[:, c], low)
+            found = found[found]
+            if np.array_equal(found, label):
+                return label
+            label = found
+
+    def remember(self) -> None:
+        """Count what is in the arrays, which were set from outside, as told."""
+        self._seen_used, self._seen_spent = self.used.numpy().astype(np.int64), self.spent.numpy() != 0
+
+    def right_masses(self, state: State) -> None:
+        """Give particles the mass of their triangles, where they were let go by hand with that of before a split."""
+        inv_mass, mass = state.inv_mass.numpy(), self.masses()
+        loose = (inv_mass > 0.0) & (mass > 0.0)
+        # what the device has added up differs in the last digits alone, and stays
+        wrong = np.flatnonzero(loose)[np.abs(inv_mass[loose] * mass[loose] - 1.0) > 1e-3]
+        if len(wrong):
+            inv_mass = inv_mass.copy()
+            inv_mass[wrong] = 1.0 / mass[wrong]
+            state.inv_mass.assign(inv_mass)
+
+    def carry(self, other: Tearing, before: str, now: str) -> tuple[slice, slice] | None:
+        """Take over how a sheet has come apart from another simulation, where it is the same sheet.
+
+        Returns:
+            its particles there and here, spares and all, whose state is to be taken over; None if nothing was.
+        """
+        if not (other.owns(before) and self.owns(now)):
+            return None
+        theirs = other.sheets[[sheet.name for sheet in other.sheets].index(before)]
+        ours = self.sheets[[sheet.name for sheet in self.sheets].index(now)]
+        shift = ours.particles[0] - theirs.particles[0]
+        same = np.array_equal(theirs.corners + shift, ours.corners)
+        if not same or tuple(p + shift for p in theirs.particles) != ours.particles:
+            return None
+        there, here = other.slots(before), self.slots(now)
+        rows = slice(theirs.particles[0], theirs.particles[2]), slice(ours.particles[0], ours.particles[2])
+        one = slice(other.sheets.index(theirs), other.sheets.index(theirs) + 1)
+        two = slice(self.sheets.index(ours), self.sheets.index(ours) + 1)
+        moved = here.start - there.start
+        for name, source, target, by in (
+            ("corners", there, here, shift), ("fan", there, here, moved), ("fan_start", *rows, moved),
+            ("fan_count", *rows, 0), ("home", *rows, shift), ("dirty", *rows, 0), ("used", one, two, 0),
+            ("spent", one, two, 0),
+        ):  # fmt: skip
+            values = getattr(self, name).numpy().copy()
+            values[target] = getattr(other, name).numpy()[source] + by
+            getattr(self, name).assign(values)
+        self.remember()
+        return rows
+
+    def news(self) -> list[tuple[str, bool]]:
+        """What has happened since the last call that the user should be told, and whether loudly.
+
+        Reads a few numbers back.
+        """
         used, spent = self.used.numpy().astype(np.int64), self.spent.numpy() != 0
         told = []
         for b, sheet in enumerate(self.sheets):
             spares = sheet.particles[2] - sheet.particles[1]
             if used[b] > 0 and self._seen_used[b] == 0:
-                told.append(f"Body '{sheet.name}' began to tear.")
+                told.append((f"Body '{sheet.name}' began to tear", False))
             if spent[b] and not self._seen_spent[b]:
-                told.append(
-                    f"Body '{sheet.name}' has used all of its {spares} spare vertices and tears no further; "
-                    "a larger tear_capacity sets more aside."
-                )
+                what = f"Body '{sheet.name}' has used all of its {spares} spare vertices and tears no further"
+                told.append((f"{what} (a larger tear_capacity sets more aside)", True))
         self._seen_used, self._seen_spent = used, spent
         return told
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from pliant.materials import Material, spring_constants
 from pliant.mesh.surface import SurfaceMesh
+from pliant.mesh.weave import has_texture, warp_directions
 
 # Least stiffness of a spring by its direction, over the mean of all.
 LEAST_SHARE = 0.05
@@ -70,18 +71,26 @@ def edge_moduli(
 
 
 def warp_angle(mesh: SurfaceMesh, pairs: np.ndarray, warp: tuple[float, float, float] | None) -> np.ndarray:
-    """Angle between each pair's direction and the warp in the plane of the sheet there [rad] (e,); x is the warp if
-    none is given."""
+    """Angle between each pair's direction and the warp in the plane of the sheet there [rad] (e,).
+
+    The warp is the direction given, else that in which the texture coordinate u grows, else x.
+    """
     x = mesh.vertices
     corners = x[mesh.triangles]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     at = np.zeros_like(x)
     for c in range(3):
         np.add.at(at, mesh.triangles[:, c], normals)
+    direction = np.tile(np.array([1.0, 0.0, 0.0] if warp is None else warp, np.float64), (len(pairs), 1))
+    if warp is None and has_texture(mesh):
+        around = np.zeros_like(x)
+        weighted = warp_directions(mesh, None)[0] * np.linalg.norm(normals, axis=1)[:, None]
+        for c in range(3):
+            np.add.at(around, mesh.triangles[:, c], weighted)
+        direction = around[pairs[:, 0]] + around[pairs[:, 1]]
     normal = at[pairs[:, 0]] + at[pairs[:, 1]]
     normal /= np.maximum(np.linalg.norm(normal, axis=1), 1e-300)[:, None]
-    direction = np.array([1.0, 0.0, 0.0] if warp is None else warp, np.float64)
-    flat = direction - (normal @ direction)[:, None] * normal
+    flat = direction - (normal * direction).sum(axis=1)[:, None] * normal
     edge = x[pairs[:, 1]] - x[pairs[:, 0]]
     across = np.cross(normal, flat)
     return np.arctan2((edge * across).sum(axis=1), (edge * flat).sum(axis=1))

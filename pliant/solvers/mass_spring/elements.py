@@ -18,12 +18,13 @@ from pliant.model.particles import average_volume_mass, lumped_mass, raise_light
 from pliant.model.springs import Springs, edge_volumes
 from pliant.model.tets import Tets
 from pliant.model.triangles import Triangles
+from pliant.solvers.common.edge_springs import one_ring_springs
 from pliant.solvers.mass_spring.cloth_moduli import edge_moduli, is_woven
 from pliant.solvers.mass_spring.grid_springs import grid_springs
 from pliant.solvers.mass_spring.lattice_springs import lattice_kinds, lattice_stiffness
 from pliant.solvers.mass_spring.line_springs import BendGroups
 from pliant.solvers.mass_spring.rod_springs import rod_springs
-from pliant.solvers.mass_spring.sheet_springs import one_ring_springs, two_ring_springs
+from pliant.solvers.mass_spring.sheet_springs import two_ring_springs
 from pliant.solvers.protocol import BodySpec
 
 NO_TRIANGLES, NO_TETS = np.zeros((0, 3), np.int32), np.zeros((0, 4), np.int32)

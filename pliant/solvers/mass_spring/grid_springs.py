@@ -56,7 +56,8 @@ def grid_springs(
     bend as a beam of the cloth's bending rigidity times the width of the thread (see `springs_over`).
 
     Args:
-        warp: direction of the warp; x if not given. The grid's own lines are the threads: those nearer to it are warp.
+        warp: direction of the warp; see `warp_directions`. The grid's own lines are the threads: those nearer to it are
+            warp.
 
     Returns:
         The springs, sorted by pair; what they hold each other by; notes for the user.

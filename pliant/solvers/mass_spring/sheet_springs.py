@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from pliant.mesh import arrays
 from pliant.mesh.rings import across_edges, hinges
 from pliant.mesh.surface import SurfaceMesh
 from pliant.model.springs import BEND, STRUCTURAL, Springs
+from pliant.solvers.common.edge_springs import edge_areas, pair_finder
 from pliant.solvers.mass_spring.line_springs import BendGroups
 
 # Part of k L^2 that an inner edge hands to the spring across it.
@@ -20,18 +20,6 @@ ACROSS_SHARE = 0.25
 FLAT_HINGE = 1e-3
 # Most a spring may be stretched or compressed at rest, over its length.
 MOST_STRESS = 0.25
-
-
-def one_ring_springs(mesh: SurfaceMesh, thickness: float, modulus: float | np.ndarray) -> Springs:
-    """A spring on every edge, k = E' t (area around it) / L^2 (Van Gelder 1998 with areas).
-
-    Args:
-        thickness: t [m].
-        modulus: E' of `spring_constants` [Pa], or that of each edge (e,).
-    """
-    edges = mesh.edges()
-    work = modulus * (thickness * _edge_areas(mesh, edges))
-    return Springs.build(mesh.vertices, edges, work / arrays.edge_lengths(mesh.vertices, edges) ** 2)
 
 
 def two_ring_springs(
@@ -65,10 +53,10 @@ def two_ring_springs(
     edges, across = mesh.edges(), across_edges(mesh)
     pairs = np.concatenate([edges, across])
     pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
-    find = _finder(pairs, len(x))
+    find = pair_finder(pairs, len(x))
     length = arrays.edge_lengths(x, pairs)
     work = np.zeros(len(pairs))  # k L^2 [J]
-    work[find(edges)] = modulus * thickness * _edge_areas(mesh, edges)
+    work[find(edges)] = modulus * thickness * edge_areas(mesh, edges)
 
     corners = hinges(mesh)
     area, slopes, heights, fold = _measure(x, corners)
@@ -130,24 +118,3 @@ def _measure(x: np.ndarray, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray
     slopes = np.column_stack([-((1.0 - foot) * far).sum(axis=1), -(foot * far).sum(axis=1), far])
     fold = np.arctan2(np.linalg.norm(np.cross(*normals), axis=1), (normals[0] * normals[1]).sum(axis=1))
     return 0.5 * doubled.sum(axis=1), slopes, heights, fold
-
-
-def _finder(pairs: np.ndarray, count: int) -> Callable[[np.ndarray], np.ndarray]:
-    """A function from pairs of vertices (k, 2) to their rows in a sorted table of pairs."""
-    keys = pairs[:, 0].astype(np.int64) * count + pairs[:, 1]
-
-    def find(wanted: np.ndarray) -> np.ndarray:
-        ends = wanted.astype(np.int64)
-        return np.searchsorted(keys, ends.min(axis=1) * count + ends.max(axis=1))
-
-    return find
-
-
-def _edge_areas(mesh: SurfaceMesh, edges: np.ndarray) -> np.ndarray:
-    """Sum of the areas of the triangles around each edge [m^2] (e,)."""
-    find = _finder(edges, len(mesh.vertices))
-    areas = mesh.areas()
-    total = np.zeros(len(edges))
-    for i, j in ((0, 1), (1, 2), (2, 0)):
-        total += np.bincount(find(mesh.triangles[:, [i, j]]), areas, len(edges))
-    return total

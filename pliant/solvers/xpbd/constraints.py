@@ -12,8 +12,9 @@ from pliant.mesh import arrays
 from pliant.mesh.rings import hinges
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
+from pliant.mesh.weave import warp_directions
 from pliant.model.model import Body
-from pliant.solvers.mass_spring.sheet_springs import one_ring_springs
+from pliant.solvers.common.edge_springs import one_ring_springs
 from pliant.solvers.xpbd.elements import Shape
 from pliant.solvers.xpbd.settings import XpbdSettings
 
@@ -100,11 +101,13 @@ def body_constraints(body: Body, settings: XpbdSettings) -> Constraints:
     elif isinstance(shape.mesh, TetMesh):
         out.tet = _solid(shape.mesh, material)
     else:
-        if takes_triangles(material, settings):
+        # what tears hangs on triangles alone
+        if body.splits or takes_triangles(material, settings):
             out.triangle = _strains(shape.mesh, material, shape.warp)
         else:
             out.distance = _edges(shape.mesh, material)
-        _bend(out, shape.mesh, material, settings.bending)
+        tears_apart = body.splits and settings.bending == "distance"
+        _bend(out, shape.mesh, material, "isometric" if tears_apart else settings.bending)
     return out
 
 
@@ -138,12 +141,7 @@ def _strains(mesh: SurfaceMesh, material: Material, warp: tuple[float, float, fl
     normal = np.cross(e1, e2)
     doubled = np.linalg.norm(normal, axis=1)
     normal = normal / doubled[:, None]
-    along = np.array([1.0, 0.0, 0.0] if warp is None else warp)
-    along = along - (normal @ along)[:, None] * normal
-    length = np.linalg.norm(along, axis=1)
-    # a triangle across the warp has no direction of its own: its first edge will do
-    along = np.where((length < 1e-3)[:, None], e1, along)
-    along /= np.linalg.norm(along, axis=1)[:, None]
+    along, _ = warp_directions(mesh, warp)
     weft = np.cross(normal, along)
     rest = np.stack([np.stack([(e * along).sum(1), (e * weft).sum(1)], axis=1) for e in (e1, e2)], axis=2)
     inverse = np.linalg.inv(rest)

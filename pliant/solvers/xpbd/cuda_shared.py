@@ -2,7 +2,7 @@
 
 A block copies the particles of its patch into shared memory, walks the runs there, and writes them back: a run then
 takes the time of a barrier rather than of several trips to memory. While a run is solved, the constraints of the next
-one are on their way. Positions are taken from the first particle of the patch in float64, so that float32 holds their
+ones are on their way. Positions are taken from the first particle of the patch in float64, so that float32 holds their
 differences to a part in ten million of the patch's size. The formulas are those of constraint_kernels.py.
 """
 
@@ -18,9 +18,12 @@ from pliant.launch import launch
 from pliant.solvers.xpbd.constraint_kernels import Pass
 from pliant.solvers.xpbd.levels import Runs
 
-CAPACITY = 640
+CAPACITY = 512
 """Most particles of a patch: three float4 each in the 48 KB of a block."""
-BLOCK = 256
+BLOCK = 128
+MOST_RUNS = 96
+AHEAD = 3
+"""Runs whose constraints are on their way."""
 KINDS = ("bend", "distance")
 """What it can solve, with the numbers that a run's kind has here."""
 
@@ -28,6 +31,7 @@ _SOLVE = """
 __shared__ float4 B[CAPACITY];
 __shared__ float4 M[CAPACITY];
 __shared__ float4 V[CAPACITY];
+__shared__ int4 R[MOST_RUNS];
 const int p0 = part_starts.data[patch], count = part_starts.data[patch + 1] - p0;
 const int* part = part_numbers.data + p0;
 const double2* base = (const double2*)places.data;
@@ -44,34 +48,35 @@ for (int k = thread; k < count; k += BLOCK) {
     if (damps) V[k] = pace[i];
 }
 const float inv_dt2 = inv_dt * inv_dt;
-const int4* info = (const int4*)runs.data;
-const int r1 = run_starts.data[patch + 1];
-int r = run_starts.data[patch];
-int4 now = r < r1 ? __ldg(info + r) : make_int4(0, 0, 0, 0);
-uint2 at = make_uint2(0u, 0u);
-float4 law = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-float late = 0.0f;
-auto fetch = [&](int4 run, int c) {
-    if (c >= run.z) return;
-    if (run.x == 1) {
-        at.x = __ldg((const unsigned*)pairs.data + c);
-        law = __ldg((const float4*)pair_laws.data + c);
+const int r0 = run_starts.data[patch], run_count = run_starts.data[patch + 1] - r0;
+for (int k = thread; k < run_count; k += BLOCK) R[k] = __ldg((const int4*)runs.data + r0 + k);
+__syncthreads();
+uint2 ats[AHEAD];
+float4 laws[AHEAD];
+float lates[AHEAD];
+auto fetch = [&](int run, int c, int slot) {
+    if (run >= run_count || c >= R[run].z) return;
+    if (R[run].x == 1) {
+        ats[slot].x = __ldg((const unsigned*)pairs.data + c);
+        laws[slot] = __ldg((const float4*)pair_laws.data + c);
     } else {
-        at = __ldg((const uint2*)hinges.data + c);
-        law = __ldg((const float4*)hinge_laws.data + c);
-        if (damps) late = __ldg((const float*)hinge_times.data + c);
+        ats[slot] = __ldg((const uint2*)hinges.data + c);
+        laws[slot] = __ldg((const float4*)hinge_laws.data + c);
+        lates[slot] = damps ? __ldg((const float*)hinge_times.data + c) : 0.0f;
     }
 };
-fetch(now, now.y + thread);
-__syncthreads();
-for (; r < r1; ++r) {
-    const int4 next = r + 1 < r1 ? __ldg(info + r + 1) : make_int4(0, 0, 0, 0);
+#pragma unroll
+for (int d = 0; d < AHEAD; ++d) if (d < run_count) fetch(d, R[d].y + thread, d);
+for (int r = 0; r < run_count; r += AHEAD) {
+  #pragma unroll
+  for (int d = 0; d < AHEAD; ++d) {
+    if (r + d >= run_count) break;
+    const int4 now = R[r + d];
     for (int c = now.y + thread; c < now.z; c += BLOCK) {
-        if (c != now.y + thread) fetch(now, c);
-        const uint2 here = at;
-        const float4 k = law;
-        const float time = late;
-        if (c + BLOCK >= now.z) fetch(next, next.y + thread);
+        if (c != now.y + thread) fetch(r + d, c, d);
+        const uint2 here = ats[d];
+        const float4 k = laws[d];
+        const float time = lates[d];
         if (now.x == 1) {
             const int i = here.x & 0xffffu, j = here.x >> 16;
             const float4 a = B[i], b = B[j], p = M[i], q = M[j];
@@ -79,9 +84,9 @@ for (; r < r1; ++r) {
             const float dx = (b.x - a.x) + (q.x - p.x), dy = (b.y - a.y) + (q.y - p.y), dz = (b.z - a.z) + (q.z - p.z);
             const float squared = dx * dx + dy * dy + dz * dz;
             if (squared > 0.0f && w > 0.0f) {
-                const float length = sqrtf(squared), compliance = k.y * inv_dt2, damping = k.z * inv_dt;
+                const float length = squared * rsqrtf(squared), compliance = k.y * inv_dt2, damping = k.z * inv_dt;
                 const float soft = damping > 0.0f ? compliance + damping * w : 1.0f;
-                const float inverse = 1.0f / (soft * (compliance + w) * squared);
+                const float inverse = __fdividef(1.0f, soft * (compliance + w) * squared);
                 float push = 0.0f, before = 0.0f;
                 if (reads) before = pair_sums.data[c];
                 else if (damping > 0.0f) {
@@ -114,7 +119,7 @@ for (; r < r1; ++r) {
                          + k3 * ((x3.z - x0.z) + (m3.z - m0.z));
                 const float compliance = k.w * inv_dt2, damping = time * inv_dt;
                 const float soft = damping > 0.0f ? compliance + damping * w : 1.0f;
-                const float inverse = 1.0f / (soft * (compliance + w));
+                const float inverse = __fdividef(1.0f, soft * (compliance + w));
                 float sx = 0.0f, sy = 0.0f, sz = 0.0f, ex = 0.0f, ey = 0.0f, ez = 0.0f;
                 float* sum = (float*)hinge_sums.data + 3 * (long)c;
                 if (reads) { sx = sum[0]; sy = sum[1]; sz = sum[2]; }
@@ -142,9 +147,9 @@ for (; r < r1; ++r) {
             }
         }
     }
-    if (now.y + thread >= now.z) fetch(next, next.y + thread);
-    now = next;
+    if (r + d + AHEAD < run_count) fetch(r + d + AHEAD, R[r + d + AHEAD].y + thread, d);
     __syncthreads();
+  }
 }
 for (int k = thread; k < count; k += BLOCK) {
     const long i = part[k];
@@ -154,11 +159,19 @@ for (int k = thread; k < count; k += BLOCK) {
 """
 
 
+def _code() -> str:
+    """The code with its numbers."""
+    code = _SOLVE
+    for name, value in (("CAPACITY", CAPACITY), ("BLOCK", BLOCK), ("MOST_RUNS", MOST_RUNS), ("AHEAD", AHEAD)):
+        code = code.replace(name, str(value))
+    return code
+
+
 @functools.cache
 def shared_kernel() -> Any:
     """The kernel; compiled for CUDA alone."""
 
-    @wp.func_native(_SOLVE.replace("CAPACITY", str(CAPACITY)).replace("BLOCK", str(BLOCK)))
+    @wp.func_native(_code())
     def solve_patch(
         patch: int,
         thread: int,
@@ -281,7 +294,8 @@ class SharedPatches:
     def fits(self, level: int) -> bool:
         """Whether the patches of a level have room in shared memory."""
         first, end = self.runs.level_starts[level : level + 2]
-        return bool(self.sizes[first:end].max(initial=0) <= CAPACITY)
+        runs = np.diff(self.runs.patch_runs)[first:end].max(initial=0)
+        return bool(self.sizes[first:end].max(initial=0) <= CAPACITY and runs <= MOST_RUNS)
 
     def solve(self, level: int, base: wp.array, step: Pass, pace: wp.array, move: wp.array) -> None:
         """One pass over the constraints of a level."""

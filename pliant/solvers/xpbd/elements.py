@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from pliant.model.particles import average_volume_mass, lumped_mass, raise_light
 from pliant.model.springs import Springs, edge_volumes
 from pliant.model.tets import Tets
 from pliant.model.triangles import Triangles
-from pliant.solvers.mass_spring.sheet_springs import one_ring_springs
+from pliant.solvers.common.edge_springs import one_ring_springs
 from pliant.solvers.protocol import BodySpec
 
 NO_TRIANGLES, NO_TETS = np.zeros((0, 3), np.int32), np.zeros((0, 4), np.int32)
@@ -87,7 +88,13 @@ def xpbd_elements(spec: BodySpec) -> Elements:
             mesh.name or "mesh",
             "Merge coincident vertices",
         )
-    return Elements(springs, triangles, tets, mass, notes, own=Shape(shape, spec.warp))
+    return Elements(springs, triangles, tets, mass, notes, own=Shape(shape, spec.warp), spare=_spares(spec))
+
+
+def _spares(spec: BodySpec) -> int:
+    """Particles to set aside: for a sheet that can tear a share of its vertices."""
+    tears = isinstance(spec.mesh, SurfaceMesh) and spec.material.fracture_strain is not None and spec.raw is None
+    return math.ceil(spec.tear_capacity * len(spec.mesh.vertices)) if tears else 0
 
 
 def _raw_notes(raw: RawConstants) -> list[str]:

@@ -11,14 +11,16 @@ from pliant.launch import launch
 from pliant.mesh.surface import SurfaceMesh
 from pliant.model.model import Body, Model
 from pliant.model.state import State
+from pliant.solvers.common.tearing import Tearing
 from pliant.solvers.xpbd.constraint_kernels import Pass, Tables
 from pliant.solvers.xpbd.constraints import Constraints, body_constraints
 from pliant.solvers.xpbd.cuda_shared import KINDS, SharedPatches
 from pliant.solvers.xpbd.energy import elastic_energy
-from pliant.solvers.xpbd.levels import Runs, order_constraints
+from pliant.solvers.xpbd.levels import CUDA_PATCH, PATCH, Runs, order_constraints
 from pliant.solvers.xpbd.long_range import LongRange
 from pliant.solvers.xpbd.settings import XpbdSettings
 from pliant.solvers.xpbd.ties import Ties, can_tear
+from pliant.solvers.xpbd.torn import followed, torn_sheet
 
 CUDA_BLOCKS = True
 """Whether a CUDA block walks a patch with barriers; if not, there is a launch for each colour."""
@@ -50,17 +52,21 @@ class MeshPart:
         self.constraints = Constraints.joined(parts, firsts)
         laws = self.constraints.laws()
         self.runs = order_constraints(
-            [law.corners for law in laws], model.particles.rest, [body.particles for body in bodies]
+            [law.corners for law in laws],
+            model.particles.rest,
+            [body.particles for body in bodies],
+            PATCH if device == "cpu" else CUDA_PATCH,
         )
         self._pinned = np.zeros(0, np.int64)
         self.tables = self._tables(self.runs, state)
         self.long_range = [
             LongRange(body, settings.long_range_slack, device)
             for body in bodies
-            if settings.long_range and isinstance(body.own.mesh, SurfaceMesh)
+            if settings.long_range and isinstance(body.own.mesh, SurfaceMesh) and not can_tear(body)
         ]
         sheets = [body for body in bodies if can_tear(body)]
         self.ties = Ties(sheets, self.constraints, self.runs, device) if sheets else None
+        self.tearing = Tearing([torn_sheet(model, body) for body in sheets], state.count, device) if sheets else None
         self._grains = [self._grain(level) for level in range(self.runs.levels)]
         self._kernel: Any
         self._shared: Any = None
@@ -154,6 +160,8 @@ class MeshPart:
 
     def solve(self, move: wp.array, dt: float, iteration: int) -> None:
         """One pass over all constraints."""
+        if iteration == 0:
+            self.follow()
         step = Pass()
         step.inv_dt = 1.0 / dt
         step.inv_dt2 = 1.0 / (dt * dt)
@@ -200,10 +208,26 @@ class MeshPart:
             held.follow(pinned)
 
     def scratch(self) -> dict[str, wp.array]:
-        return {"turn": self.tables.tet_turn} if len(self._tet[0]) else {}
+        found = {"turn": self.tables.tet_turn} if len(self._tet[0]) else {}
+        return found if self.tearing is None else found | self.tearing.scratch()
 
     def energy(self, x: np.ndarray) -> float:
-        return elastic_energy(self.constraints, x)
+        if self.tearing is None:
+            return elastic_energy(self.constraints, x)
+        self.follow()
+        return elastic_energy(followed(self.constraints, self.runs, self.tables), x)
+
+    # ---- tearing ------------------------------------------------------------------------------------------------
+
+    def follow(self) -> None:
+        """Hang the constraints of torn sheets on the particles that their triangles have now."""
+        if self.tearing is not None and self.ties is not None:
+            self.ties.follow(self.tearing.corners, self.tables)
+
+    def tear(self, state: State, carry: wp.array) -> None:
+        """Split what is stretched too far at the end of a step."""
+        if self.tearing is not None:
+            self.tearing.apply(state, carry)
 
 
 def block_axes(

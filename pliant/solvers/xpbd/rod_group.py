@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import warp as wp
 
-from pliant.guard import Guard
 from pliant.launch import launch
 from pliant.model.model import Body
 from pliant.model.state import State
@@ -28,6 +27,9 @@ from pliant.solvers.xpbd.rod_kernels import (
     solve_rods,
 )
 from pliant.solvers.xpbd.rod_native import CHAIN_WORK, JOINT, LAST_CHILD, LEAF, ROD_WORK, ROOT
+
+if TYPE_CHECKING:
+    from pliant.guard import Guard
 
 CHUNKS = 32
 """Parts that the trees are cut into on the CPU, to be shared out among threads."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import warp as wp
 
-from pliant.guard import Guard
 from pliant.model.model import Body, Model
 from pliant.model.state import State
 from pliant.solvers.xpbd.rod_group import RodGroup
+
+if TYPE_CHECKING:
+    from pliant.guard import Guard
 
 CALM_STEP = 1.0 / 240.0
 """Longest step that a fast whip is followed well with, and that does not swallow a slow swing within seconds [s]."""
@@ -41,6 +43,7 @@ class RodPart:
         self.bodies, self.numbers, self.settings, self.device = bodies, numbers, settings, device
         x, v = model.particles.rest, model.particles.velocity
         self.groups: list[RodGroup] = []
+        self._known_broken = 0
         # with all iterations of a step together at least two: the first finds the pull, the second its direction
         self._turns = -(-LEAST_NEWTON_STEPS // getattr(settings, "iterations", LEAST_NEWTON_STEPS))
         for bends in (True, False):
@@ -92,6 +95,20 @@ class RodPart:
         """Follow the arrays of `scratch`, which were set from outside."""
         for group in self.groups:
             group.restored()
+        self._known_broken = self._count_broken()
+
+    @property
+    def breaks(self) -> bool:
+        """Whether segments can break."""
+        return any(group.breaks for group in self.groups)
+
+    def newly_broken(self) -> bool:
+        """Whether more segments are broken than at the last call; reads their flags back where some can break."""
+        before, self._known_broken = self._known_broken, self._count_broken()
+        return self._known_broken != before
+
+    def _count_broken(self) -> int:
+        return sum(int((group.broken.numpy() != 0.0).sum()) for group in self.groups if group.breaks)
 
     def broken(self, body: str) -> np.ndarray:
         """Springs (segments) of a body that have broken, counted within the body (k,)."""

@@ -16,11 +16,20 @@ from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.model.model import Elements, Model
 from pliant.model.state import State
+from pliant.solvers.common.tearing import Tearing
 from pliant.solvers.protocol import BodySpec, World
 from pliant.solvers.xpbd.elements import Shape, xpbd_elements
 from pliant.solvers.xpbd.mesh_part import MeshPart
 from pliant.solvers.xpbd.settings import XpbdSettings
-from pliant.solvers.xpbd.step_kernels import Free, commit_moves, move_freely, predict_moves, resolve_moves
+from pliant.solvers.xpbd.step_kernels import (
+    Free,
+    commit_and_go_on,
+    commit_moves,
+    move_freely,
+    predict_moves,
+    resolve_moves,
+)
+from pliant.solvers.xpbd.torn import parted_springs
 from pliant.solvers.xpbd.wanted import wanted_step
 
 ROD_RANK = 1
@@ -56,6 +65,8 @@ class Xpbd:
         materials = [body.material for body in bodies]
         of_bodies = lambda key: wp.array([getattr(m, key) for m in materials], dtype=float, device=device)
         self.drag, self.friction, self.restitution = map(of_bodies, ("drag", "friction", "restitution"))
+        self._paces = int(any(m.damping > 0.0 for m in materials) or any(b.raw is not None for b in bodies))
+        self.radius = wp.array(model.particles.radius.astype(np.float32), dtype=float, device=device)
         self.body_index = wp.array(model.particles.body - model.particles.body[self.first], dtype=int, device=device)
         rods = [k for k, body in enumerate(bodies) if not isinstance(body.own, Shape)]
         others = [body for k, body in enumerate(bodies) if k not in rods]
@@ -90,6 +101,7 @@ class Xpbd:
         step.has_f_ext = int(self.world.has_f_ext)
         step.plane_count = planes
         step.rest_speed = self.settings.rest_speed
+        step.paces = self._paces
         return step
 
     def _each(self, kernel: Any, inputs: list, outputs: list) -> None:
@@ -97,8 +109,15 @@ class Xpbd:
 
     def _advance(self, state: State, dt: float, step: Free) -> None:
         """Write what every particle moves by in a step, constraints and all."""
+        self._begin(state, step)
+        self._constrain(state, dt)
+
+    def _begin(self, state: State, step: Free) -> None:
         here = [self.body_index, self.drag, state.inv_mass, state.f_ext, state.x, self.carry, state.v]
         self._each(move_freely, [*here, step], [self.base, self.pace, self.move])
+
+    def _constrain(self, state: State, dt: float) -> None:
+        """Let all constraints change what the particles move by."""
         if self.rods is not None:
             self.rods.begin(state, self.move_view, dt)
         for k in range(self.settings.iterations):
@@ -122,6 +141,8 @@ class Xpbd:
         found = [contacts.surface, contacts.depth, contacts.slots, self.body_index, self.friction, self.restitution]
         moved = [state.inv_mass, state.x_next, self.carry_next, state.v_next]
         self._each(resolve_moves, [*found, *moved, self.settings.rest_speed, dt], [state.x, self.carry, state.v])
+        if self.meshes is not None:
+            self.meshes.tear(state, self.carry)
 
     def can_fuse(self) -> bool:
         return self.world.only_planes
@@ -131,14 +152,20 @@ class Xpbd:
         if not self.can_fuse():
             return False
         step = self._free(dt, self.world.plane_count)
-        touch = [self.friction, self.restitution, self.world.planes]
-        for _ in range(substeps):
-            self._advance(state, dt, step)
-            self._each(
-                commit_moves,
-                [self.body_index, self.drag, *touch, state.inv_mass, state.f_ext, self.move, step],
-                [state.x, self.carry, state.v],
-            )
+        tears = self.tearing is not None
+        touch = [self.friction, self.restitution, self.world.planes, self.radius, state.inv_mass, state.f_ext]
+        after = [self.body_index, self.drag, *touch]
+        for k in range(substeps):
+            if k == 0 or tears:
+                self._begin(state, step)
+            self._constrain(state, dt)
+            here = [state.x, self.carry, state.v]
+            if k + 1 < substeps and not tears:
+                self._each(commit_and_go_on, [*after, step], [*here, self.base, self.pace, self.move])
+            else:
+                self._each(commit_moves, [*after, self.move, step], here)
+            if self.meshes is not None:
+                self.meshes.tear(state, self.carry)
         return True
 
     # ---- around the step ----------------------------------------------------------------------------------------
@@ -151,6 +178,8 @@ class Xpbd:
             self.rods.reset(state, particles)
 
     def pins_changed(self, state: State, pinned: np.ndarray) -> None:
+        if self.tearing is not None:
+            self.tearing.right_masses(state)
         if self.meshes is not None:
             self.meshes.pins_changed(state, pinned)
         if self.rods is not None:
@@ -177,17 +206,44 @@ class Xpbd:
         return sum(part.energy(x) for part in (self.meshes, self.rods) if part is not None)
 
     def between_frames(self, frame_dt: float) -> bool:
-        return False
+        return self.rods is not None and self.rods.newly_broken()
 
     def restored(self) -> bool:
         if self.rods is not None:
             self.rods.restored()
-        return False
+        if self.tearing is not None:
+            self.tearing.remember()
+        return self.rods is not None and self.rods.breaks
 
     def watched_by(self, guard: Any) -> None:
-        """Let the guard know which springs break."""
+        """Let the guard know which springs break: of sheets that tear it watches none."""
+        torn = [body for body in self.model.bodies if body.splits]
+        guard.forget([(body.springs[0], np.ones(body.springs[1] - body.springs[0], bool)) for body in torn])
         if self.rods is not None:
             self.rods.watched_by(guard)
+
+    @property
+    def tearing(self) -> Tearing | None:
+        """How sheets come apart; None where none can."""
+        return None if self.meshes is None else self.meshes.tearing
+
+    def broken_springs(self, body: str) -> np.ndarray | None:
+        """Which edges of a sheet join no vertices of one triangle any more, and which segments of rods are broken."""
+        found = next((b for b in self.model.bodies if b.name == body), None)
+        if found is None:
+            return None
+        if self.tearing is not None and self.tearing.owns(body):
+            first = self.model.bodies[0].springs[0]
+            return parted_springs(self.model, found, self.tearing, first)
+        if self.rods is not None and self.rods.has(body):
+            mask = np.zeros(found.springs[1] - found.springs[0], bool)
+            mask[self.rods.broken(body)] = True
+            return mask
+        return None
+
+    def news(self) -> list[tuple[str, bool]]:
+        """What the user should be told after a frame, and whether as a warning."""
+        return [] if self.tearing is None else self.tearing.news()
 
     def links(self, body: str) -> None:
         return None

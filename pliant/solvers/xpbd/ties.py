@@ -23,21 +23,21 @@ from pliant.solvers.xpbd.tie_kernels import retie_hinges, retie_triangles
 
 
 def can_tear(body: Body) -> bool:
-    """Whether a body is a sheet with a fracture strain, and made of triangles."""
+    """Whether a body is a sheet with a fracture strain, and particles set aside for where it splits."""
     sheet = body.raw is None and isinstance(getattr(body.own, "mesh", None), SurfaceMesh)
-    return sheet and body.material.fracture_strain is not None
+    return sheet and body.splits and body.material.fracture_strain is not None
 
 
 class Ties:
     """Which corners of which triangles the constraints of sheets hang on.
 
     Slot 3 t + c is corner c of triangle t, where the triangles of all `sheets` are counted one after the other, in the
-    order of their meshes.
+    order of `Body.surface`.
     """
 
     def __init__(self, sheets: Sequence[Body], constraints: Constraints, runs: Runs, device: str) -> None:
         self.device = device
-        triangles = np.concatenate([body.own.mesh.triangles.astype(np.int64) + body.particles[0] for body in sheets])
+        triangles = np.concatenate([body.surface for body in sheets]).astype(np.int64)
         if triangles.max() >= 1 << 21:
             raise InputError(
                 f"a sheet that can tear has particle {int(triangles.max())}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,9 +11,10 @@ from nicegui import ui
 from pliant.mesh.assets import asset_names
 from pliant.mesh.prepare_settings import PrepareSettings
 from pliant.scene_file.layout import shape_functions
-from pliant.solvers import solver_class, solver_classes
+from pliant.solvers import general_methods, solver_class
 from pliant.solvers.shape_matching.settings import Matching
 from pliant.studio.fields import MATCHING_FIRST, FieldForm, field_forms, plain_error, shape_forms
+from pliant.studio.mesh_kinds import KINDS, methods_for
 from pliant.studio.page.controls import choice, hint, icon_button, mark, section, text_button
 from pliant.studio.page.form import Form
 from pliant.studio.page.newest import free_place, obstacle_boxes, seen_boxes
@@ -27,6 +29,9 @@ SAMPLE_SIZE, SAMPLE_TETS = 0.5, 3000
 """A sample is as large as a ball, and of as many tets as a plain CPU moves in real time."""
 PREPARED = ("size", "tets", "solid", "up")
 DEFAULT_MATERIAL = "soft_rubber"
+# Method and material of thin bodies, in place of those of solid ones.
+USUAL = {"sheets": ("xpbd", "cotton"), "rods": ("xpbd", "hemp_rope")}
+USUAL_OF = {"sheet": "cotton", "rope": "hemp_rope", "hair": "hair", "tree": "wood"}
 
 
 # Shapes are a metre large by formula; bodies here are about as large as what one holds in a hand.
@@ -48,6 +53,7 @@ class AddBodyDialog:
         self.session = session
         self.sample = "bunny" if "bunny" in asset_names() else asset_names()[0]
         self.upload: dict[str, Any] | None = None
+        self._kind_shown = "solids"
         self._tiles: dict[str, Any] = {}
         with ui.dialog().props("no-backdrop-dismiss") as self.dialog, ui.card().classes("pl-card"):
             with ui.element("div").classes("pl-title"):
@@ -102,6 +108,7 @@ class AddBodyDialog:
             forms = shape_forms(function)
             self.shape_form = Form(forms, "shape", None, slider=False)
             self.shape_form.show({form.key: _smaller(form.default) for form in forms if form.unit == "m"})
+        self._offer()
 
     def _build_file(self) -> None:
         accept = ",".join(dict.fromkeys("." + s.rsplit(".", 1)[-1] for s in suffixes()))
@@ -116,9 +123,10 @@ class AddBodyDialog:
             with ui.element("div").classes("pl-line pl-field"):
                 ui.label("Method").classes("pl-label")
                 with ui.element("div").classes("pl-control"):
-                    names = {m: m.replace("_", " ") for m in solver_classes()}
-                    first = next(iter(solver_classes()))
-                    self.method = choice(names, first, "add-body-method", "Method", lambda: self._method_changed())
+                    names = {m: m.replace("_", " ") for m in general_methods()}
+                    self.method = choice(
+                        names, next(iter(names)), "add-body-method", "Method", lambda: self._method_changed()
+                    )
             with ui.element("div").classes("pl-line pl-field"):
                 ui.label("Material").classes("pl-label")
                 with ui.element("div").classes("pl-control"):
@@ -162,7 +170,38 @@ class AddBodyDialog:
                 values[key] = str(given)
         self.chooser.props["data-query"] = "&" + urlencode(values) if values else ""
 
+    def _kind(self) -> str:
+        """The kind of body that the dialog would add; an empty text where only its mesh can tell."""
+        if self.tabs.value == SHAPES:
+            made = str(inspect.signature(shape_functions()[self.shape.value]).return_annotation)
+            return next((kind for kind, types in KINDS.items() if made in [t.__name__ for t in types]), "")
+        return "solids" if self.tabs.value == SAMPLES and self.prepared.values.get("solid", True) else ""
+
+    def _offer(self) -> None:
+        """Offer the methods that can take the body, and a material that becomes it."""
+        if not hasattr(self, "matching_box"):
+            return  # not all of it is there yet
+        kind = self._kind()
+        methods = methods_for(kind)
+        picked = self.method.value if self.method.value in methods else methods[0]
+        if kind != self._kind_shown and kind in USUAL:
+            method, material = USUAL[kind]
+            picked = method if method in methods else picked
+            self._suggest(USUAL_OF.get(self.shape.value, material))
+        elif kind != self._kind_shown and self._kind_shown in USUAL:
+            picked = general_methods()[0]
+            self._suggest(DEFAULT_MATERIAL)
+        elif kind in USUAL and self.material.value in USUAL_OF.values():
+            self._suggest(USUAL_OF.get(self.shape.value, USUAL[kind][1]))
+        self._kind_shown = kind
+        self.method.set_options({m: m.replace("_", " ") for m in methods}, value=picked)
+
+    def _suggest(self, material: str) -> None:
+        if material in self.material.options:
+            self.material.set_value(material)
+
     def _tab_changed(self) -> None:
+        self._offer()
         self.prepared_box.set_visibility(self.tabs.value != SHAPES)
         self.confirm.set_enabled(self.tabs.value != FILE or self.upload is not None)
         self._say("")

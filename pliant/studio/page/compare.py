@@ -8,9 +8,10 @@ from typing import Any
 from nicegui import ui
 
 from pliant.errors import InputError
-from pliant.solvers import solver_class, solver_classes
+from pliant.solvers import general_methods, solver_class
 from pliant.solvers.shape_matching.settings import Matching
 from pliant.studio.fields import FieldForm, field_forms
+from pliant.studio.mesh_kinds import methods_for, takes_text
 from pliant.studio.page.controls import choice, hint, icon_button, mark, text_button
 from pliant.studio.page.form import Form
 from pliant.studio.page.session import Session
@@ -44,6 +45,7 @@ class ComparePanel:
         self.session = session
         self.lanes: list[dict[str, Any]] = []
         self.reference = 0
+        self._bodies = self._kinds(session.described)
         hint("The same scene simulated in several ways, side by side. What you do to one you do to all.")
         self.box = ui.element("div").classes("pl-lanes")
         with ui.element("div").classes("pl-bar"):
@@ -55,10 +57,30 @@ class ComparePanel:
         self.show(session.described)
         session.panels.append(self.show)
 
-    @staticmethod
-    def _first_methods() -> list[str]:
-        methods = list(solver_classes())
+    def _first_methods(self) -> list[str]:
+        methods = self._methods()
         return (methods * FEWEST)[:FEWEST]
+
+    @staticmethod
+    def _kinds(described: dict[str, Any]) -> list[tuple[str, str, str]]:
+        """Name, kind and method of each body."""
+        return [(body["name"], body.get("kind", ""), body["method"]) for body in described["bodies"]]
+
+    def _methods(self) -> list[str]:
+        """Methods that can take one of the bodies at least."""
+        kinds = {kind for _, kind, _ in self._bodies}
+        return [m for m in general_methods() if not kinds or any(m in methods_for(kind) for kind in kinds)]
+
+    def _says(self, method: str) -> str:
+        """Which bodies a lane leaves as they are, and why."""
+        if method not in self._methods():
+            return f"Takes only {takes_text(method)}: there is no such body."
+        kept = [(name, own) for name, kind, own in self._bodies if method not in methods_for(kind)]
+        if not kept:
+            return ""
+        named = ", ".join(f"{name} ({own.replace('_', ' ')})" for name, own in kept[:3])
+        more = f" and {len(kept) - 3} more" if len(kept) > 3 else ""
+        return f"Takes only {takes_text(method)}; as before: {named}{more}."
 
     def _add(self, method: str | None = None) -> None:
         if len(self.lanes) < MOST:
@@ -99,13 +121,16 @@ class ComparePanel:
                         mark(radio, f"lane-{k}-reference", f"Lane {k + 1} is the reference")
                         with radio:
                             ui.tooltip("The reference: errors of the others are measured against it")
-                        names = {m: m.replace("_", " ") for m in solver_classes()}
+                        offered = dict.fromkeys([*self._methods(), lane["method"]])
+                        names = {m: m.replace("_", " ") for m in offered}
                         picked = lambda event, k=k: self._pick(k, event.value)
                         choice(names, lane["method"], f"lane-{k}-method", f"Method of lane {k + 1}", picked)
                         if len(self.lanes) > FEWEST:
                             icon_button(
                                 "close", f"lane-{k}-remove", f"Remove lane {k + 1}", lambda k=k: self._remove(k)
                             )
+                    if self._says(lane["method"]):
+                        mark(hint(self._says(lane["method"])), f"lane-{k}-keeps")
                     matching, settings = lane_forms(lane["method"])
                     lane["matching"] = Form(matching, f"lane-{k}", None, slider=False)
                     lane["settings"] = Form(settings, f"lane-{k}", None, slider=False)
@@ -157,6 +182,14 @@ class ComparePanel:
 
     def show(self, described: dict[str, Any]) -> None:
         """Follow what the engine does."""
+        bodies = self._kinds(described)
+        if bodies != self._bodies:
+            self._keep()
+            self._bodies = bodies
+            for lane, fresh in zip(self.lanes, self._first_methods(), strict=False):
+                if lane["method"] not in self._methods():
+                    lane["method"] = fresh
+            self._build()
         comparing = bool(described.get("comparing"))
         self.start.set_text("Compare anew" if comparing else "Compare")
         self.stop.set_visibility(comparing)

@@ -23,11 +23,18 @@ def seen_boxes(engine: Any) -> list[list[float]]:
 
 
 def obstacle_boxes(colliders: Sequence[Mapping[str, Any]]) -> list[list[float]]:
-    """The boxes of boxes and balls, from their tables."""
+    """The boxes of boxes, balls and capsules, from their tables, and a guess for meshes."""
     found = []
     for collider in colliders:
         table = collider["table"]
-        if collider["kind"] in ("box", "sphere"):
+        if collider["kind"] == "capsule":
+            radius = float(table.get("radius", 0.1))
+            ends = list(zip(table.get("start", (-0.5, 0.0, 0.0)), table.get("end", (0.5, 0.0, 0.0)), strict=True))
+            found.append([min(pair) - radius for pair in ends] + [abs(a - b) + 2.0 * radius for a, b in ends])
+        elif collider["kind"] == "mesh":
+            half = 0.2 * float(table.get("scale", 1.0))
+            found.append([float(c) - half for c in table.get("position", (0.0, 0.0, 0.0))] + [2.0 * half] * 3)
+        elif collider["kind"] in ("box", "sphere"):
             half = [float(table.get("radius", 0.5))] * 3
             if collider["kind"] == "box":
                 half = [0.5 * float(side) for side in table.get("size", (1.0, 1.0, 1.0))]

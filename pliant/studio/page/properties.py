@@ -9,9 +9,10 @@ from nicegui import background_tasks, ui
 from pliant.collide.collider import Surface, described_fields
 from pliant.collide.shapes import collider_classes
 from pliant.materials import Material
-from pliant.solvers import solver_class, solver_classes
+from pliant.solvers import general_methods, solver_class
 from pliant.solvers.shape_matching.settings import Matching
-from pliant.studio.fields import MATCHING_FIRST, PLASTIC, FieldForm, field_forms, plain_error
+from pliant.studio.fields import MATCHING_FIRST, FieldForm, field_forms, plain_error
+from pliant.studio.mesh_kinds import idle_fields, takes_text
 from pliant.studio.page.controls import choice, hint, mark, section, subtitle
 from pliant.studio.page.form import Form
 from pliant.studio.page.session import Session, body_color
@@ -49,7 +50,7 @@ class PropertiesPanel:
         if entry is None:
             structure: Any = None
         elif kind == "body":
-            structure = (kind, entry["name"], entry["method"], tuple(described.get("materials", ())))
+            structure = (kind, entry["name"], entry["method"], entry.get("kind"), tuple(described.get("materials", ())))
         else:
             structure = (kind, entry["name"], entry["kind"], tuple(sorted(set(entry["table"]) & {"file", "kind"})))
         if structure != self._structure or (structure is None and not self.box.default_slot.children):
@@ -81,8 +82,12 @@ class PropertiesPanel:
         name, method = body["name"], body["method"]
         with section("Body"):
             with _line("Method", "how the body is simulated"):
-                methods = {m: m.replace("_", " ") for m in described.get("methods") or solver_classes()}
+                offered = body.get("methods") or general_methods()
+                methods = {m: m.replace("_", " ") for m in dict.fromkeys([*offered, method])}
                 self.method = choice(methods, method, "set-body-method", "Method", self._pick_method)
+            others = [m for m in general_methods() if m not in methods]
+            if others:
+                mark(hint(f"Not for {body['kind']}: {_and_what_for(others)}."), "body-other-methods")
             self.forms["body"] = Form(PLACE, "body", self._sender(body=name))
             with _line("Colour", "seen where the mesh has no paint of its own"):
                 self.color = ui.input(value="#888888").props("dense outlined hide-bottom-space type=color")
@@ -93,7 +98,7 @@ class PropertiesPanel:
             with _line("Preset", "values that hold where none is given"):
                 names = list(described.get("materials") or ())
                 self.preset = choice([*names, CHANGED], None, "set-material-preset", "Preset", self._pick_preset)
-            hidden = () if solver_class(method).shares_rest else PLASTIC
+            hidden = idle_fields(method, body.get("kind", ""))
             self.forms["material"] = Form(
                 field_forms(Material, leave_out=hidden), "material", self._sender(material=name)
             )
@@ -177,6 +182,11 @@ class PropertiesPanel:
                 *field_forms(Surface),
             ]
             self.forms["collider"] = Form(forms, "collider", self._sender(collider=collider["name"]))
+
+
+def _and_what_for(methods: list[str]) -> str:
+    """Methods with what they take."""
+    return ", ".join(f"{m.replace('_', ' ')} ({takes_text(m)})" for m in methods)
 
 
 def _line(label: str, meaning: str) -> Any:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from typing import Any
 
 from nicegui import ui
 
 from pliant.collide.shapes import collider_classes
+from pliant.forces.wind_settings import Air, Gusts
 from pliant.scene import SceneSettings
 from pliant.studio.fields import FieldForm, field_forms, label_of
 from pliant.studio.page.controls import hint, icon_button, mark, section, text_button
@@ -16,11 +18,20 @@ from pliant.studio.page.newest import free_place, obstacle_boxes, seen_boxes, su
 from pliant.studio.page.session import Session, body_color
 
 GRAVITIES = {"Earth": [0.0, -9.81, 0.0], "Moon": [0.0, -1.62, 0.0], "None": [0.0, 0.0, 0.0]}
-KIND_ICONS = {"plane": "horizontal_rule", "box": "check_box_outline_blank", "sphere": "circle", "heightmap": "terrain"}
+KIND_ICONS = {
+    "plane": "horizontal_rule",
+    "box": "check_box_outline_blank",
+    "sphere": "circle",
+    "heightmap": "terrain",
+    "capsule": "horizontal_split",
+    "mesh": "pets",
+}
 WORLD_KEYS = ("frame_dt", "substeps")
 OBSTACLE_SIZE = 0.3
 """Of a box or a ball that is added [m]: as large as a body, and beside those that are there."""
 OBSTACLES: dict[str, dict[str, Any]] = {"box": {"size": [OBSTACLE_SIZE] * 3}, "sphere": {"radius": OBSTACLE_SIZE / 2}}
+OBSTACLES["capsule"] = {"radius": OBSTACLE_SIZE / 4}
+OBSTACLES["mesh"] = {"file": "bunny", "scale": 1.5}
 
 
 class ScenePanel:
@@ -57,6 +68,10 @@ class ScenePanel:
         if "wind" in scene:
             meaning = "speed of the air in m/s"
             forms.insert(1, FieldForm("wind", "Wind", "vector", default=[0.0] * 3, meaning=meaning, count=3))
+            strength = field_forms(Gusts, keys=("strength",))[0]
+            gusts = dataclasses.replace(strength, key="gusts", label="Gusts", default=0.0, low=0.0, high=1.0)
+            still = dataclasses.replace(field_forms(Air, keys=("still_air",))[0], label="Still air")
+            forms[2:2] = [gusts, still]
         with ui.element("div").classes("pl-bar"):
             ui.label("Gravity of").classes("pl-hint")
             for name, value in GRAVITIES.items():
@@ -84,7 +99,7 @@ class ScenePanel:
         if kind in OBSTACLES:  # a body that is inside would be thrown out
             taken = seen_boxes(self.session.engine) + obstacle_boxes(self.session.described["colliders"])
             x, z = free_place(taken, OBSTACLE_SIZE)
-            table |= {**OBSTACLES[kind], "position": [x, 0.5 * OBSTACLE_SIZE, z]}
+            table |= {**OBSTACLES[kind], **_place(kind, x, z)}
         done, name = await self.session.try_do("add_collider", kind=kind, table=table)
         if done and isinstance(name, str):
             self.session.select_new("collider", name)
@@ -151,3 +166,11 @@ class ScenePanel:
         button.on(
             "click", self.session.presser(command, **arguments), [], js_handler="e => { e.stopPropagation(); emit() }"
         )
+
+
+def _place(kind: str, x: float, z: float) -> dict[str, Any]:
+    """Keys that stand an obstacle on the floor at a place [m]."""
+    half = 0.5 * OBSTACLE_SIZE
+    if kind == "capsule":
+        return {"start": [x - half, 0.5 * half, z], "end": [x + half, 0.5 * half, z]}
+    return {"position": [x, 0.0 if kind == "mesh" else half, z]}

@@ -9,17 +9,42 @@ export function rayAt(camera, x, y) {
   return { origin, direction };
 }
 
-/** The nearest hit: {body, triangle, vertex, point, distance}, or null. */
-export function pick(bodies, ray) {
+/**
+ * The nearest hit: {body, triangle, vertex, point, distance}, or null. Where the ray meets nothing, the vertex that is
+ * nearest to it counts, if it is seen within an angle `slack` [rad]: hair and ropes are thin.
+ */
+export function pick(bodies, ray, slack = 0) {
   let best = null;
   for (const body of bodies) {
     if (!body.box || !touchesBox(body.box, ray)) continue;
     const hit = castTriangles(body.positions(), body.triangles, ray, best?.distance ?? Infinity);
     if (hit) best = { body, ...hit };
   }
-  if (!best) return null;
+  if (!best) return slack > 0 ? nearby(bodies, ray, slack) : null;
   const point = ray.origin.clone().addScaledVector(ray.direction, best.distance);
   return { ...best, point, vertex: nearestCorner(best.body, best.triangle, point) };
+}
+
+function nearby(bodies, { origin, direction }, slack) {
+  let best = null;
+  let least = slack * slack;
+  for (const body of bodies) {
+    if (!body.box) continue;
+    const p = body.positions();
+    for (let i = 0; i < p.length; i += 3) {
+      const x = p[i] - origin.x;
+      const y = p[i + 1] - origin.y;
+      const z = p[i + 2] - origin.z;
+      const along = x * direction.x + y * direction.y + z * direction.z;
+      if (along <= 0) continue;
+      const angle = (x * x + y * y + z * z) / (along * along) - 1;
+      if (angle < least) {
+        least = angle;
+        best = { body, triangle: -1, vertex: i / 3, distance: along, point: new THREE.Vector3(p[i], p[i + 1], p[i + 2]) };
+      }
+    }
+  }
+  return best;
 }
 
 function touchesBox(box, { origin, direction }) {

@@ -13,6 +13,8 @@ export const TOOLS = [
   ["select", "Select a body", "S"],
 ];
 
+const SLACK = 6; // pixels by which a pointer may miss what is thin
+
 export class Tools {
   constructor(view) {
     this.view = view;
@@ -55,7 +57,11 @@ export class Tools {
 
   hit(pointer) {
     const lane = this.view.world?.lanes[pointer.lane];
-    return lane ? pick(lane.bodies, pointer.ray) : null;
+    if (!lane) return null;
+    const { camera } = this.view.stage;
+    const height = pointer.rect?.height ?? this.canvas.clientHeight;
+    const slack = (2 * SLACK * Math.tan(THREE.MathUtils.degToRad(camera.fov) / 2)) / height;
+    return pick(lane.bodies, pointer.ray, slack);
   }
 
   #down(event) {
