@@ -191,14 +191,18 @@ class Simulation(Touching):
 
     def _follow_breaks(self) -> None:
         """Let the seen surfaces follow what hangs together now."""
+        apart = [np.zeros((0, 2), np.int64)]
         for body in self.model.bodies:
             links = self._links(body.name)
             if links is not None:
                 self._parting.follow(body.name, links)
             if body.options.get("tears"):
                 self.skins.tear(body, self.torn_triangles(body.name))
-            if body.tubes is not None and body.material.fracture_strain is not None:
-                self.skins.break_rods(body, self.broken_segments(body.name))
+            if body.segments is not None and body.material.fracture_strain is not None:
+                broken = self.broken_segments(body.name)
+                self.skins.break_rods(body, broken)
+                apart.append(body.segments[broken].astype(np.int64) + body.particles[0])
+        self.quantities.forget(np.concatenate(apart))
         if any(body.options.get("tears") for body in self.model.bodies):
             self.wind.tear(np.concatenate([self.torn_triangles(body.name) for body in self.model.bodies]))
         torn = [body for body in self.model.bodies if body.method == "mass_spring" and body.material.fracture_strain]

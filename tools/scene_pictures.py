@@ -22,18 +22,18 @@ SHEET = Path(__file__).resolve().parent.parent / "docs" / "images" / "ropes_clot
 # Scene and the frame that is shown.
 MOMENTS = {
     "curtain": 150,
-    "flag": 160,
+    "flag": 136,
     "hanging": 240,
     "hanging_limited": 240,
     "bridge": 110,
-    "chain": 90,
+    "chain": 45,
     "hair": 100,
     "tree": 120,
     "tablecloth": 240,
     "rope": 240,
 }
-COLUMNS, WIDTH = 4, 400
-COLORS = 128
+COLUMNS, WIDTH = 5, 320
+COLORS = 256
 MOST_BYTES = 400_000
 
 
@@ -47,22 +47,29 @@ def record(name: str, folder: Path, frames: int | None) -> Path:
     return folder / f"{name}.plf"
 
 
-def last_picture(recording: Path) -> np.ndarray:
-    """The last frame of a recording, as the film shows it."""
+def picture(recording: Path, frame: int) -> np.ndarray:
+    """A frame of a recording, as the film shows it."""
     reader = open_recording(recording)
     stage = _Stage(reader, dataclasses.replace(film_settings(reader), samples=3), "cpu")
-    return stage.draw(reader[len(reader) - 1][2])
+    return stage.draw(reader[frame][2])
 
 
 def one_sheet() -> None:
-    """The picture of all scenes, with few colours."""
+    """Run all scenes to their moments and draw them."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_sheet([picture(record(name, Path(folder), frame), frame) for name, frame in MOMENTS.items()])
+
+
+def write_sheet(pictures: list[np.ndarray]) -> None:
+    """The pictures of all scenes in one file."""
     from PIL import Image
 
-    with tempfile.TemporaryDirectory() as folder:
-        pictures = [last_picture(record(name, Path(folder), frame)) for name, frame in MOMENTS.items()]
     contact_sheet(pictures, SHEET, COLUMNS, list(MOMENTS), WIDTH)
     with Image.open(SHEET) as image:
-        few = image.convert("RGB").quantize(COLORS, dither=Image.Dither.NONE)
+        whole = image.convert("RGB")
+        # a palette that covers all colours, so that the large grey areas do not take most of it
+        palette = whole.quantize(COLORS, Image.Quantize.MAXCOVERAGE)
+        few = whole.quantize(palette=palette, dither=Image.Dither.FLOYDSTEINBERG)
     few.save(SHEET, optimize=True)
     size = SHEET.stat().st_size
     print(f"{SHEET.name}: {size:,} bytes")

@@ -1,72 +1,111 @@
-"""The strain of a triangle in its own plane, along the warp, along the weft, and in shear, as one block of XPBD."""
+"""The strain of a triangle along its warp, along its weft, and the shear between them, as one block of XPBD.
+
+The gradients are exact at any strain, and so is the block of responses that is inverted: a cloth whose shear is
+hundreds of times softer than its threads turns its weave far before the threads give way, and an approximation about
+the rest shape overshoots there.
+"""
 
 import warp as wp
 
+SHORTEST = wp.constant(0.05)
+"""Stretch of a thread below which its direction is not trusted: shear pushes no harder there."""
+
 
 @wp.struct
-class Stretched:
-    """A triangle's stretch.
+class Weave:
+    """The two threads of a triangle, as its deformation gradient (f1, f2) has them.
 
-    The deformation gradient of the plane F = (f1, f2), a 3x2 matrix, is R S: r1 and r2 are the columns of R, and s11,
-    s22 and s12 those of the symmetric S, which is the unit matrix at rest.
+    n1 and n2 are their directions, l1 and l2 their stretches, and c the cosine of the angle between them: the sine of
+    the angle of shear. g1 and g2 are the gradients of c.
     """
 
-    r1: wp.vec3
-    r2: wp.vec3
-    s11: float
-    s22: float
-    s12: float
+    n1: wp.vec3
+    n2: wp.vec3
+    g1: wp.vec3
+    g2: wp.vec3
+    l1: float
+    l2: float
+    c: float
+
+
+@wp.struct
+class Block:
+    """A symmetric matrix of 3 by 3."""
+
+    a11: float
+    a22: float
+    a33: float
+    a12: float
+    a13: float
+    a23: float
 
 
 @wp.func
-def stretched(f1: wp.vec3, f2: wp.vec3) -> Stretched:
-    """The polar decomposition of a 3x2 matrix in closed form: t R = F + cof F, t S = F^T F + sqrt(det F^T F)."""
-    out = Stretched()
-    normal = wp.cross(f1, f2)
-    area = wp.length(normal)
-    c11 = wp.dot(f1, f1)
-    c22 = wp.dot(f2, f2)
-    inverse = 1.0 / wp.sqrt(wp.max(c11 + c22 + 2.0 * area, 1.0e-12))
-    n = wp.vec3(0.0, 0.0, 0.0)
-    if area > 1.0e-9 * (c11 + c22):
-        n = normal / area
-    out.r1 = inverse * (f1 + wp.cross(f2, n))
-    out.r2 = inverse * (f2 + wp.cross(n, f1))
-    out.s11 = inverse * (c11 + area)
-    out.s22 = inverse * (c22 + area)
-    out.s12 = inverse * wp.dot(f1, f2)
+def woven(f1: wp.vec3, f2: wp.vec3) -> Weave:
+    """The threads of a triangle with the deformation gradient (f1, f2), 3x2."""
+    out = Weave()
+    out.l1 = wp.length(f1)
+    out.l2 = wp.length(f2)
+    out.n1 = f1 / wp.max(out.l1, 1.0e-9)
+    out.n2 = f2 / wp.max(out.l2, 1.0e-9)
+    out.c = wp.dot(out.n1, out.n2)
+    out.g1 = (out.n2 - out.c * out.n1) / wp.max(out.l1, SHORTEST)
+    out.g2 = (out.n1 - out.c * out.n2) / wp.max(out.l2, SHORTEST)
     return out
 
 
 @wp.func
-def strain_of(t: Stretched) -> wp.vec3:
-    """Strains along the warp and the weft, and the angle they are sheared by: those of Biot, S - 1."""
-    return wp.vec3(t.s11 - 1.0, t.s22 - 1.0, 2.0 * t.s12)
+def strain_of(t: Weave) -> wp.vec3:
+    """Strains along the warp and the weft, and the sine of the angle that they are sheared by."""
+    return wp.vec3(t.l1 - 1.0, t.l2 - 1.0, t.c)
 
 
 @wp.func
-def strain_change(t: Stretched, d1: wp.vec3, d2: wp.vec3) -> wp.vec3:
-    """What a change (d1, d2) of the deformation gradient changes the strains by, to first order in them."""
-    return wp.vec3(wp.dot(t.r1, d1), wp.dot(t.r2, d2), wp.dot(t.r1, d2) + wp.dot(t.r2, d1))
+def strain_change(t: Weave, d1: wp.vec3, d2: wp.vec3) -> wp.vec3:
+    """What a change (d1, d2) of the deformation gradient changes the strains by, to first order."""
+    return wp.vec3(wp.dot(t.n1, d1), wp.dot(t.n2, d2), wp.dot(t.g1, d1) + wp.dot(t.g2, d2))
 
 
 @wp.func
-def strain_multiplier(needed: wp.vec3, weight: wp.vec3, compliance: wp.vec4, scale: float) -> wp.vec3:
+def response(t: Weave, weight: wp.vec3) -> Block:
+    """What multipliers change the strains by; `weight` holds 11, 22 and 12 of W = sum w_a b_a b_a^T."""
+    out = Block()
+    out.a11 = weight[0]
+    out.a22 = weight[1]
+    out.a12 = weight[2] * t.c
+    out.a13 = weight[2] * wp.dot(t.n1, t.g2)
+    out.a23 = weight[2] * wp.dot(t.n2, t.g1)
+    out.a33 = weight[0] * wp.dot(t.g1, t.g1) + weight[1] * wp.dot(t.g2, t.g2) + 2.0 * weight[2] * wp.dot(t.g1, t.g2)
+    return out
+
+
+@wp.func
+def strain_response(multiplier: wp.vec3, a: Block) -> wp.vec3:
+    """The block times the multipliers."""
+    return wp.vec3(
+        a.a11 * multiplier[0] + a.a12 * multiplier[1] + a.a13 * multiplier[2],
+        a.a12 * multiplier[0] + a.a22 * multiplier[1] + a.a23 * multiplier[2],
+        a.a13 * multiplier[0] + a.a23 * multiplier[1] + a.a33 * multiplier[2],
+    )
+
+
+@wp.func
+def strain_multiplier(needed: wp.vec3, a: Block, factor: float, compliance: wp.vec4, scale: float) -> wp.vec3:
     """The change of the multipliers (3,) [kg m^2] that takes away the strains still `needed`.
 
-    The block to invert is W' + scale Q. W' follows from W = sum w_a b_a b_a^T, of which `weight` holds 11, 22 and 12,
-    since R is orthonormal; Q is the orthotropic compliance: 11, 22, 12 and the shear's.
+    The block to invert is factor A + scale Q; Q is the orthotropic compliance: 11, 22, 12 and the shear's.
     """
-    a11 = weight[0] + scale * compliance[0]
-    a22 = weight[1] + scale * compliance[1]
-    a12 = scale * compliance[2]
-    a13 = weight[2]
-    a33 = weight[0] + weight[1] + scale * compliance[3]
-    # by elimination; the block is symmetric, and its entries 13 and 23 are the same
+    a11 = factor * a.a11 + scale * compliance[0]
+    a22 = factor * a.a22 + scale * compliance[1]
+    a12 = factor * a.a12 + scale * compliance[2]
+    a13 = factor * a.a13
+    a23 = factor * a.a23
+    a33 = factor * a.a33 + scale * compliance[3]
+    # by elimination
     l2 = a12 / a11
     l3 = a13 / a11
     d2 = a22 - l2 * a12
-    h = a13 - l3 * a12
+    h = a23 - l3 * a12
     d3 = a33 - l3 * a13 - h * h / d2
     y2 = -needed[1] + l2 * needed[0]
     y3 = -needed[2] + l3 * needed[0] - h / d2 * y2
@@ -76,22 +115,11 @@ def strain_multiplier(needed: wp.vec3, weight: wp.vec3, compliance: wp.vec4, sca
 
 
 @wp.func
-def strain_response(multiplier: wp.vec3, weight: wp.vec3) -> wp.vec3:
-    """W' times the multipliers: what they change the strains by."""
-    return wp.vec3(
-        weight[0] * multiplier[0] + weight[2] * multiplier[2],
-        weight[1] * multiplier[1] + weight[2] * multiplier[2],
-        weight[2] * (multiplier[0] + multiplier[1]) + (weight[0] + weight[1]) * multiplier[2],
-    )
+def triangle_push(t: Weave, multiplier: wp.vec3, bx: float, by: float) -> wp.vec3:
+    """What the multipliers move a corner by per inverse mass; b is its row of the inverse rest shape [1/m].
 
-
-@wp.func
-def triangle_push(t: Stretched, multiplier: wp.vec3, bx: float, by: float) -> wp.vec3:
-    """R N b: what the multipliers move a corner by per inverse mass; b is its row of the inverse rest shape [1/m].
-
-    N is the stress with the turn that makes it the gradient of S in F, so that no torque is left.
+    It is the gradient of what does not change when the triangle is turned, so that no torque is left.
     """
-    turn = ((t.s11 - t.s22) * multiplier[2] - t.s12 * (multiplier[0] - multiplier[1])) / wp.max(t.s11 + t.s22, 1.0e-6)
-    along = multiplier[0] * bx + (multiplier[2] + turn) * by
-    across = (multiplier[2] - turn) * bx + multiplier[1] * by
-    return along * t.r1 + across * t.r2
+    along = multiplier[0] * t.n1 + multiplier[2] * t.g1
+    across = multiplier[1] * t.n2 + multiplier[2] * t.g2
+    return bx * along + by * across

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import warp as wp
 
 from pliant.errors import InputError
@@ -55,6 +56,7 @@ class Quantities:
         self._out = wp.zeros(model.particles.count, dtype=float, device=device)
         self._strain: Strain | None = None
         self._torn: FanStrain | None = None
+        self._broken = np.zeros((0, 2), np.int64)
 
     def measure(self, name: str, state: State) -> wp.array:
         """A quantity of all particles (n,) float in the model's order, on the device; the next call overwrites it.
@@ -70,6 +72,8 @@ class Quantities:
             return self._out
         if self._strain is None:
             self._strain = Strain(self._model, self.device)
+            if len(self._broken):
+                self._strain.forget(self._broken)
         if name == "strain":
             self._strain.strain(state.x, self._out)
         else:
@@ -77,6 +81,12 @@ class Quantities:
         if self._torn is not None:
             self._torn.measure(name, state.x, self._out)
         return self._out
+
+    def forget(self, broken: np.ndarray) -> None:
+        """Count no segments of rods between these pairs of particles (k, 2), which are broken, but all others."""
+        self._broken = broken
+        if self._strain is not None:
+            self._strain.forget(broken)
 
     def follow(self, fans: list[wp.array], rest_inv: wp.array) -> None:
         """Measure sheets whose vertices split by the triangles that are around each particle; see `Tearing`."""

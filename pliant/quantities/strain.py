@@ -72,12 +72,20 @@ class Strain:
         self._starts = wp.array(starts.astype(np.int32), dtype=int, device=device)
         self._neighbours = wp.array(neighbour.astype(np.int32), dtype=int, device=device)
         self._slopes = wp.array(slopes.astype(np.float32), dtype=wp.vec3, device=device)
+        self._keys = keys if is_rod.any() else np.zeros(0, np.int64)
         # read of rods only
         self._rest = wp.array((length if is_rod.any() else np.ones(1)).astype(np.float32), dtype=float, device=device)
         self._axes = wp.array(axes.astype(np.float32), dtype=wp.vec4, device=device)
         self._bodies = wp.array(model.particles.body.astype(np.int32), dtype=int, device=device)
         elastic = [(body.material.shear_modulus, body.material.poisson) for body in model.bodies]
         self._elastic = wp.array(np.array(elastic, np.float32), dtype=wp.vec2, device=device)
+
+    def forget(self, broken: np.ndarray) -> None:
+        """Count no segments of rods between these pairs of particles (k, 2), in any order, but all others."""
+        rest = np.abs(self._rest.numpy())
+        ends = np.concatenate([broken, broken[:, ::-1]]).astype(np.int64)
+        rest[np.isin(self._keys, ends[:, 0] * self._count + ends[:, 1])] *= -1.0
+        self._rest.assign(rest)
 
     def gradients(self, x: wp.array) -> np.ndarray:
         """Deformation gradients (n, 3, 3) float32 for positions (n,) vec3 [m], in the model's order."""

@@ -125,12 +125,15 @@ def strains_at(
     axis: wp.vec4,
     x: wp.array(dtype=wp.vec3),
 ) -> wp.vec3:
-    """Principal strains at a particle; of a rod, that of its segment which has changed its length most, and zeros."""
+    """Principal strains at a particle; of a rod, that of its segment which has changed its length most, and zeros.
+
+    Segments with a negative rest length are broken.
+    """
     if axis[3] == ROD:
         most = float(0.0)
         for k in range(starts[i], starts[i + 1]):
             change = wp.length(x[neighbours[k]] - x[i]) / rest[k] - 1.0
-            if wp.abs(change) > wp.abs(most):
+            if rest[k] > 0.0 and wp.abs(change) > wp.abs(most):
                 most = change
         return wp.vec3(most, 0.0, 0.0)
     return stretches_less_one(gradient_at(i, starts, neighbours, slopes, x), axis)

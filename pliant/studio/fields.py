@@ -88,7 +88,7 @@ class FieldForm:
 
     def check(self, value: Any) -> Any:
         """The value as it is sent, or an `InputError` in plain words; texts are read as numbers where those belong."""
-        if value is None or (value == "" and self.kind != "text"):
+        if value is None or (value == "" and (self.optional or self.kind != "text")):
             if self.optional or self.kind == "text":
                 return None
             raise InputError("nothing is given", self.label, f"Give {self.expected()}")

@@ -307,6 +307,21 @@ def test_adding_a_shape_sends_its_table(run):
     run(story)
 
 
+def test_adding_hair_roots_it_and_takes_no_file_that_is_not_named(run):
+    async def story(person, engine):
+        await person.click("add-body")
+        person.find("add-body-tab-shapes").tabs.set_value("Shapes")
+        await person.pick("add-body-shape", "hair")
+        assert person.find("add-body-material").value == "hair" and person.find("add-body-method").value == "xpbd"
+        person.find("set-shape-scalp").set_value("")
+        await person.click("add-body-confirm")
+        await until(lambda: engine.done and engine.done[-1][0] == "add_body")
+        table = engine.done[-1][1]["table"]
+        assert "scalp" not in table["shape"] and table["pins"] == [{"roots": True}]
+
+    run(story)
+
+
 def test_adding_a_sample_and_a_file_sends_their_tables(run):
     async def story(person, engine):
         await person.click("add-body")
@@ -387,6 +402,31 @@ def test_lanes_are_compared(run):
         await until(lambda: not engine.lanes)
 
     run(story)
+
+
+def test_what_a_method_cannot_take_is_said_and_not_offered(run):
+    scene = {
+        "body": [
+            {"name": "cloth", "shape": {"kind": "sheet", "cells": 2}, "method": "xpbd"},
+            {"name": "rope", "shape": {"kind": "rope", "segments": 4}, "method": "xpbd"},
+        ]
+    }
+
+    async def story(person, engine):
+        engine.document.loaded()
+        engine.tell(event="document")
+        await person.click("body-rope")
+        await until(lambda: set(person.find("set-body-method").options) == {"xpbd", "mass_spring"})
+        assert "baraff witkin (sheets)" in person.find("body-other-methods").text
+        assert not person.has("set-material-thickness")
+        await person.pick("lane-0-method", "baraff_witkin")
+        await until(lambda: person.has("lane-0-keeps") and "rope (xpbd)" in person.find("lane-0-keeps").text)
+        await person.click("compare-start")
+        await until(lambda: engine.lanes)
+        await person.click("remove-body-cloth")
+        await until(lambda: "baraff_witkin" not in person.find("lane-0-method").options)
+
+    run(story, scene)
 
 
 def test_a_recording_is_made_and_exported(run):

@@ -13,12 +13,13 @@ from pliant.physics.distance import damping_share, multiplier_change
 from pliant.physics.polar import nearest_rotation
 from pliant.physics.strain_tet import Stress, block_multiplier, pair_weight, stress_matrix, without_torque
 from pliant.physics.strain_triangle import (
+    response,
     strain_change,
     strain_multiplier,
     strain_of,
     strain_response,
-    stretched,
     triangle_push,
+    woven,
 )
 
 wp.set_module_options({"enable_backward": False})
@@ -279,7 +280,7 @@ def solve_triangles(
         if w0 + w1 + w2 > 0.0:
             e1 = gap(base, move, at[0], at[1])
             e2 = gap(base, move, at[0], at[2])
-            shape = stretched(b[0] * e1 + b[2] * e2, b[1] * e1 + b[3] * e2)
+            shape = woven(b[0] * e1 + b[2] * e2, b[1] * e1 + b[3] * e2)
             x0 = -(b[0] + b[2])
             y0 = -(b[1] + b[3])
             heavy = wp.vec3(
@@ -288,6 +289,7 @@ def solve_triangles(
                 w0 * x0 * y0 + w1 * b[0] * b[1] + w2 * b[2] * b[3],
             )
             law = t.triangle_law[c]
+            block = response(shape, heavy)
             needed = strain_of(shape)
             sum = wp.vec3(0.0, 0.0, 0.0)
             damped = wp.vec3(0.0, 0.0, 0.0)
@@ -303,12 +305,12 @@ def solve_triangles(
                 rate = strain_change(shape, b[0] * d1 + b[2] * d2, b[1] * d1 + b[3] * d2)
                 soft = step.inv_dt2 * (law[0] + law[1])
                 share = soft / (soft + heavy[0] + heavy[1])
-                damped = share * strain_multiplier(damping * rate, damping * heavy, law, step.inv_dt2)
-                needed += strain_response(damped, heavy)
+                damped = share * strain_multiplier(damping * rate, block, damping, law, step.inv_dt2)
+                needed += strain_response(damped, block)
                 shift(pace, at[0], w0 * triangle_push(shape, damped, x0, y0))
                 shift(pace, at[1], w1 * triangle_push(shape, damped, b[0], b[1]))
                 shift(pace, at[2], w2 * triangle_push(shape, damped, b[2], b[3]))
-            more = strain_multiplier(needed, heavy, law, step.inv_dt2)
+            more = strain_multiplier(needed, block, 1.0, law, step.inv_dt2)
             if step.keeps != 0:
                 t.triangle_sum[c] = sum + more
             more += damped

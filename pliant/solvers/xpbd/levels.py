@@ -23,7 +23,9 @@ from pliant.mesh.order import bisect_order
 PATCH = 512
 """Most particles of a patch on the CPU."""
 CUDA_PATCH = 256
-"""The same on CUDA, by measurement on an H200."""
+"""The same on CUDA for many particles, by measurement on an H200."""
+CUDA_LARGE = 20_000
+"""Particles from which that holds; with fewer, both devices solve in the same order."""
 MOST_LEVELS = 8
 """The last level takes all that is left as one patch."""
 SMALL_PATCH = 128

@@ -16,7 +16,7 @@ from pliant.solvers.xpbd.constraint_kernels import Pass, Tables
 from pliant.solvers.xpbd.constraints import Constraints, body_constraints
 from pliant.solvers.xpbd.cuda_shared import KINDS, SharedPatches
 from pliant.solvers.xpbd.energy import elastic_energy
-from pliant.solvers.xpbd.levels import CUDA_PATCH, PATCH, Runs, order_constraints
+from pliant.solvers.xpbd.levels import CUDA_LARGE, CUDA_PATCH, PATCH, Runs, order_constraints
 from pliant.solvers.xpbd.long_range import LongRange
 from pliant.solvers.xpbd.settings import XpbdSettings
 from pliant.solvers.xpbd.ties import Ties, can_tear
@@ -55,7 +55,7 @@ class MeshPart:
             [law.corners for law in laws],
             model.particles.rest,
             [body.particles for body in bodies],
-            PATCH if device == "cpu" else CUDA_PATCH,
+            PATCH if device == "cpu" or state.count < CUDA_LARGE else CUDA_PATCH,
         )
         self._pinned = np.zeros(0, np.int64)
         self.tables = self._tables(self.runs, state)

@@ -31,6 +31,9 @@ PREPARED = ("size", "tets", "solid", "up")
 DEFAULT_MATERIAL = "soft_rubber"
 # Method and material of thin bodies, in place of those of solid ones.
 USUAL = {"sheets": ("xpbd", "cotton"), "rods": ("xpbd", "hemp_rope")}
+# Shapes that have the size of what they are, with fewer parts than by formula; those that grow out of something.
+LIFE_SIZE: dict[str, dict[str, Any]] = {"hair": {"strands": 100, "tufts": 20}}
+ROOTED = ("hair", "tree")
 USUAL_OF = {"sheet": "cotton", "rope": "hemp_rope", "hair": "hair", "tree": "wood"}
 
 
@@ -107,7 +110,10 @@ class AddBodyDialog:
             hint((function.__doc__ or "").strip().splitlines()[0])
             forms = shape_forms(function)
             self.shape_form = Form(forms, "shape", None, slider=False)
-            self.shape_form.show({form.key: _smaller(form.default) for form in forms if form.unit == "m"})
+            given = LIFE_SIZE.get(self.shape.value)
+            if given is None:
+                given = {form.key: _smaller(form.default) for form in forms if form.unit == "m"}
+            self.shape_form.show(given)
         self._offer()
 
     def _build_file(self) -> None:
@@ -247,6 +253,8 @@ class AddBodyDialog:
             table["name"] = place["name"]
         if self.tabs.value == SHAPES:
             table["shape"] = {"kind": self.shape.value, **self.shape_form.read()}
+            if self.shape.value in ROOTED:
+                table["pins"] = [{"roots": True}]
         elif self.tabs.value == FILE:
             assert self.upload is not None
             table["file"] = self.upload["file"]

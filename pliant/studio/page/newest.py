@@ -32,8 +32,8 @@ def obstacle_boxes(colliders: Sequence[Mapping[str, Any]]) -> list[list[float]]:
             ends = list(zip(table.get("start", (-0.5, 0.0, 0.0)), table.get("end", (0.5, 0.0, 0.0)), strict=True))
             found.append([min(pair) - radius for pair in ends] + [abs(a - b) + 2.0 * radius for a, b in ends])
         elif collider["kind"] == "mesh":
-            half = 0.2 * float(table.get("scale", 1.0))
-            found.append([float(c) - half for c in table.get("position", (0.0, 0.0, 0.0))] + [2.0 * half] * 3)
+            reach = 0.2 * float(table.get("scale", 1.0))
+            found.append([float(c) - reach for c in table.get("position", (0.0, 0.0, 0.0))] + [2.0 * reach] * 3)
         elif collider["kind"] in ("box", "sphere"):
             half = [float(table.get("radius", 0.5))] * 3
             if collider["kind"] == "box":

@@ -29,9 +29,12 @@ KIND_ICONS = {
 WORLD_KEYS = ("frame_dt", "substeps")
 OBSTACLE_SIZE = 0.3
 """Of a box or a ball that is added [m]: as large as a body, and beside those that are there."""
-OBSTACLES: dict[str, dict[str, Any]] = {"box": {"size": [OBSTACLE_SIZE] * 3}, "sphere": {"radius": OBSTACLE_SIZE / 2}}
-OBSTACLES["capsule"] = {"radius": OBSTACLE_SIZE / 4}
-OBSTACLES["mesh"] = {"file": "bunny", "scale": 1.5}
+OBSTACLES: dict[str, dict[str, Any]] = {
+    "box": {"size": [OBSTACLE_SIZE] * 3},
+    "sphere": {"radius": OBSTACLE_SIZE / 2},
+    "capsule": {"radius": OBSTACLE_SIZE / 4},
+    "mesh": {"file": "bunny", "scale": 1.5},
+}
 
 
 class ScenePanel:

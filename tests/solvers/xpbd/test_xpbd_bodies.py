@@ -7,6 +7,7 @@ import pytest
 from bodies import bits, build, make_scene, make_sim
 
 from pliant import InputError, Material, RawConstants, Scene, SurfaceMesh, load_checkpoint, save_checkpoint, shapes
+from pliant.materials import PRESETS
 from pliant.solvers.xpbd import mesh_part
 from pliant.solvers.xpbd.constraints import Constraints, Law
 
@@ -369,3 +370,20 @@ def test_substeps_are_chosen_for_stiffness():
     assert count(32, iterations=4) < count(32)
     coarse = make_sim(shapes.sheet(1.0, 64), cotton, method="xpbd", gravity=(0, -G, 0), substeps=2)
     assert any("softer than its material" in note for note in coarse.notes)
+
+
+@pytest.mark.parametrize("preset", ["cotton", "silk"])
+def test_a_woven_cloth_stands_a_hard_pull(preset, device):
+    """Threads hundreds of times stiffer than the shear between them: a pull by the hand must not blow it up."""
+    mesh = shapes.sheet(0.8, 12)
+    scene = make_scene(mesh, PRESETS[preset], method="xpbd", gravity=(0, -9.81, 0), substeps=7)
+    scene.pin("body", lambda x: np.abs(x[:, 0]) > 0.399)
+    sim = build(scene, device)
+    mass = float(sim.model.particles.mass.sum())
+    middle = int(np.argmin(np.linalg.norm(mesh.vertices, axis=1)))
+    handle = sim.pull("body", middle, (0.1, 0.5, 0.2), stiffness=12 * 9.81 * mass / 0.5)
+    sim.frame(30)
+    sim.release(handle)
+    sim.frame(60)
+    assert np.linalg.norm(sim.velocities(), axis=1).max() < 5.0
+    assert sim.diagnostics().max_stretch < 1.5

@@ -271,8 +271,8 @@ def test_constraints_follow_the_corners_of_triangles(bending, device):
     )
     sim = make_sim(spare, material, method="xpbd", device=device, substeps=1, frame_dt=1e-2, bending=bending)
     part = sim.solvers[0].meshes
-    own = sim.body("body").own.mesh
     first = sim.body("body").particles[0]
+    own = SurfaceMesh(sim.body("body").own.mesh.vertices, sim.body("body").surface - first)
     corners = own.triangles.astype(np.int64).reshape(-1) + first
     part.ties.follow(wp.array(corners.astype(np.int32), dtype=int, device=device), part.tables)
     law = part.constraints.triangle

@@ -248,7 +248,7 @@ def test_a_torn_sheet_is_pulled_at_what_is_seen():
     before = sim.surface_positions("sheet")[vertex]
     hand = sim.pull_seen("sheet", vertex, tuple((before + [0.0, 0.3, 0.0]).tolist()), stiffness=5.0)
     sim.frame(30)
-    assert sim.surface_positions("sheet")[vertex][1] > before[1] + 0.03
+    assert sim.surface_positions("sheet")[vertex][1] > before[1] + 0.01
     sim.release(hand)
 
 
