@@ -28,7 +28,7 @@ SAME_PLACE = 1e-6
 """Distance over the bodies' size below which two points are one."""
 LENT = 0.5
 """Part of the mass on the other side of a joint that a particle of `BORROWING` methods feels: below 1 it is stable."""
-BORROWING = ("xpbd",)
+BORROWING = ("baraff_witkin", "xpbd")
 """Methods that put constraints right by masses alone: a light particle would not feel the load that hangs on it."""
 SERIAL = 256
 """Attachments up to which one CUDA thread is as fast as many launches."""

@@ -161,6 +161,27 @@ def test_a_light_rope_feels_the_heavy_load_that_hangs_on_it(mass, device):
     np.testing.assert_allclose(sim.state.inv_mass.numpy(), free / sim.model.particles.mass, rtol=1e-6)
 
 
+def test_an_implicit_cloth_carries_a_load_in_long_steps(device):
+    """A strip of 20 g carries 10 kg at two steps a frame: it stretches by F / EA, and beside the load not much more."""
+    scene = Scene(frame_dt=1 / 60, substeps=2)
+    flat = shapes.sheet((0.1, 0.4), (2, 8))
+    upright = SurfaceMesh(np.stack([flat.vertices[:, 0], flat.vertices[:, 2], 0 * flat.vertices[:, 0]], axis=1),
+                          flat.triangles)  # fmt: skip
+    strip = Material(young=1e7, density=500.0, thickness=0.001, damping=0.001, drag=2.0)
+    scene.add_body(upright, strip, method="baraff_witkin", name="strip")
+    scene.pin("strip", top)
+    load = Material(young=1e5, density=1250.0, damping=0.01, drag=4.0)
+    scene.add_body(shapes.box(0.2, 1), load, method="shape_matching", name="load", position=(0, -0.3, 0))
+    scene.attach("strip", bottom, "load")
+    sim = build(scene, device)
+    sim.frame(200)
+    height = sim.positions("strip").reshape(9, 3, 3)[:, :, 1].mean(axis=1)
+    rows = np.abs(np.diff(height)) / 0.05 - 1.0
+    wanted = 10.0 * 9.81 / (1e7 * 0.1 * 0.001)
+    np.testing.assert_allclose(rows[1:], wanted, rtol=0.1)
+    assert rows[0] < 2.0 * wanted
+
+
 def test_ropes_that_are_tied_to_each_other_are_stable(device):
     """Two taut ropes between two pins, tip to tip: what each lends the other does not drive them."""
     scene = Scene(frame_dt=1 / 60, substeps=10)

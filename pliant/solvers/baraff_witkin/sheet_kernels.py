@@ -151,6 +151,9 @@ def assemble_rows(
     i = start + wp.tid()
     h = step[0]
     m = cloth.mass[i]
+    # at a rigid joint a particle counts as heavier while its method solves
+    if inv_mass[i] > 0.0 and m * inv_mass[i] < 0.999:
+        m = 1.0 / inv_mass[i]
     row = (m * (1.0 + h * cloth.drag[i])) * wp.identity(n=3, dtype=float)
     force = m * gravity
     if has_f_ext != 0:
