@@ -88,10 +88,10 @@ PRESETS: dict[str, Material] = {
     "foam": Material(density=60.0, young=3e4, poisson=0.25, damping=0.006, friction=0.6),
     "flesh": Material(density=1050.0, young=3e4, poisson=0.45, damping=0.008, friction=0.5),
     "cork": Material(density=240.0, young=2e6, poisson=0.25, damping=0.0005, friction=0.5, restitution=0.1),
-    # Woven cloth, in the range that the Kawabata system (KES-F) reports for such fabrics, see Kawabata (1980), The
-    # Standardization and Analysis of Hand Evaluation: tensile moduli are secants of its test at 490 N/m, shear is G and
-    # bending B; 1 gf/(cm deg) is 56 N/m and 1 gf cm^2/cm is 9.8e-5 N m. Weight and thickness go into the density,
-    # moduli are per thickness. Damping, drag and friction are ours.
+    # Woven cloth: figures typical of such fabrics rather than of one measured piece, in terms of the Kawabata system
+    # (KES-F): tensile moduli are secants at 490 N/m, shear is G and bending B; 1 gf/(cm deg) is 56 N/m and 1 gf cm^2/cm
+    # is 9.8e-5 N m. Weight and thickness go into the density, moduli are per thickness. Damping, drag and friction are
+    # ours.
     # shirting of 120 g/m^2: 10 and 6 kN/m, G 1.0, B 0.06
     "cotton": Material(
         density=400.0,
@@ -118,7 +118,7 @@ PRESETS: dict[str, Material] = {
         drag=0.7,
         friction=0.25,
     ),
-    # 11 oz denim; weight and bending as measured by Wang, O'Brien and Ramamoorthi (2011), Data-Driven Elastic Models
+    # 11 oz denim; weight and bending after the fits of Wang, O'Brien and Ramamoorthi (2011), Data-Driven Elastic Models
     # for Cloth (324 g/m^2, 6e-5 N m); 17 and 8 kN/m, G 2.5
     "denim": Material(
         density=463.0,
@@ -147,13 +147,13 @@ PRESETS: dict[str, Material] = {
     ),
     # chrome-tanned upper leather, 1.2 mm
     "leather": Material(density=900.0, young=5e7, poisson=0.4, thickness=0.0012, damping=0.005, friction=0.6),
-    # human scalp hair, 70 um: Robbins (2012), Chemical and Physical Behavior of Human Hair
+    # human scalp hair, 70 um; typical figures
     "hair": Material(density=1320.0, young=3.6e9, poisson=0.38, thickness=7e-5, damping=0.0005, drag=0.5, friction=0.3),
     # laid ropes: of fibre moduli (hemp about 30 GPa, nylon about 3 GPa) the lay leaves a part; the air between yarns is
     # in the density
     "hemp_rope": Material(density=900.0, young=1.5e9, poisson=0.35, damping=0.002, friction=0.6),
     "nylon_rope": Material(density=800.0, young=4e8, poisson=0.35, damping=0.002, friction=0.4),
-    # green wood along the grain, as a living branch: Wood Handbook (2010), Forest Products Laboratory
+    # green wood along the grain, as a living branch; typical figures
     "wood": Material(density=900.0, young=8e9, poisson=0.37, damping=0.001, friction=0.5, restitution=0.2),
     "steel_wire": Material(density=7850.0, young=2e11, poisson=0.29, damping=1e-5, friction=0.4, restitution=0.3),
 }

@@ -1,5 +1,7 @@
 """Attachments between bodies and to colliders: where they hold, how strongly, until when, and what they conserve."""
 
+import importlib
+
 import numpy as np
 import pytest
 from bodies import bits, build
@@ -363,8 +365,9 @@ def test_recorded_equals_eager_and_runs_repeat(device):
 def test_batches_give_what_one_thread_gives(monkeypatch, set_threads, device):
     serial = build(tumbling(), device)
     serial.frame(5)
-    monkeypatch.setattr("pliant.attachments.SPLIT", 0)
-    monkeypatch.setattr("pliant.attachments.SERIAL", 0)
+    module = importlib.import_module("pliant.attachments")
+    monkeypatch.setattr(module, "SPLIT", 0)
+    monkeypatch.setattr(module, "SERIAL", 0)
     monkeypatch.setitem(pliant.launch.launch.__kwdefaults__, "grain", 1)
     set_threads(3)
     batches = build(tumbling(), device)

@@ -15,7 +15,7 @@ import numpy as np
 
 from pliant.render.film import contact_sheet
 from pliant.run import RunOptions, run_scene
-from pliant.run.recording import _Stage, film_settings, make_film, open_recording
+from pliant.run.recording import Stage, film_settings, make_film, open_recording
 from pliant.scene_file import Overrides, load_scene
 
 SHEET = Path(__file__).resolve().parent.parent / "docs" / "images" / "ropes_cloth_hair.png"
@@ -50,7 +50,7 @@ def record(name: str, folder: Path, frames: int | None) -> Path:
 def picture(recording: Path, frame: int) -> np.ndarray:
     """A frame of a recording, as the film shows it."""
     reader = open_recording(recording)
-    stage = _Stage(reader, dataclasses.replace(film_settings(reader), samples=3), "cpu")
+    stage = Stage(reader, dataclasses.replace(film_settings(reader), samples=3), "cpu")
     return stage.draw(reader[frame][2])
 
 

@@ -212,7 +212,7 @@ def make_film(
     chosen = sorted({drawn[round(k)] for k in np.linspace(0, len(drawn) - 1, min(SHEET_PICTURES, len(drawn)))})
     if film is None:
         drawn = chosen
-    stage = _Stage(reader, settings, device)
+    stage = Stage(reader, settings, device)
     pictures: dict[int, np.ndarray] = {}
     progress = Progress("picture", len(drawn), quiet=quiet or report is not None)
     progress.update(0)
@@ -261,7 +261,7 @@ def _film_frames(times: list[float], fps: float) -> list[int]:
     return (place - (moments - left < right - moments)).tolist()
 
 
-class _Stage:
+class Stage:
     """Bodies, colliders, camera and renderer for the pictures of one recording."""
 
     def __init__(self, reader: FramesReader, settings: FilmSettings, device: str):

@@ -341,7 +341,7 @@ def test_what_is_wrong_in_a_file_is_named(scene_file, old, new, says):
 
 def test_a_recording_and_its_exports_show_colliders_where_they_are(scene_file, tmp_path):
     from pliant.run.export import recorded_clip
-    from pliant.run.recording import _Stage, film_settings, start_recording
+    from pliant.run.recording import Stage, film_settings, start_recording
     from pliant.run.seen import recorded_positions
 
     loaded = load_scene(scene_file)
@@ -363,5 +363,5 @@ def test_a_recording_and_its_exports_show_colliders_where_they_are(scene_file, t
         centre = last[names.index("ball")].mean(axis=0)
         np.testing.assert_allclose(centre, ball.motion.moved(np.zeros((1, 3)), 0.1)[0], atol=1e-5)
         assert last[names.index("bar")][:, 1].mean() == pytest.approx(0.5, abs=1e-5)
-        stage = _Stage(reader, film_settings(reader), "cpu")
+        stage = Stage(reader, film_settings(reader), "cpu")
         assert (stage.draw(reader[0][2]) != stage.draw(reader[6][2])).any()

@@ -243,7 +243,7 @@ def recording_of(scene, path):
 
 
 def test_a_recording_shows_its_colliders(scene_file, tmp_path):
-    from pliant.run.recording import _Stage, film_settings
+    from pliant.run.recording import Stage, film_settings
 
     path = recording_of(scene_file, tmp_path / "a.plf")
     with open_recording(path) as reader:
@@ -253,9 +253,9 @@ def test_a_recording_shows_its_colliders(scene_file, tmp_path):
         block = load_scene(scene_file).scene.colliders[0]
         first, end = reader.meta["solids"][0]["triangles"]
         assert end - first == 12 and np.abs(block.distance(points[triangles[:12]].reshape(-1, 3))).max() < 1e-6
-        with_them = _Stage(reader, film_settings(reader), "cpu").draw(reader[0][2])
+        with_them = Stage(reader, film_settings(reader), "cpu").draw(reader[0][2])
         reader.arrays = {k: a for k, a in reader.arrays.items() if not k.startswith("solid_")}
-        without = _Stage(reader, film_settings(reader), "cpu").draw(reader[0][2])
+        without = Stage(reader, film_settings(reader), "cpu").draw(reader[0][2])
     assert np.mean(np.any(with_them != without, axis=2)) > 0.1
 
 
