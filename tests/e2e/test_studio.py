@@ -127,7 +127,8 @@ def test_a_body_follows_the_mouse_and_falls_when_it_is_let_go(visit):
     mouse.down()
     visitor.until("pliantView.last.pulls.length === 1")
     pull = visitor.last(".pulls[0]")
-    assert (pull["body"], pull["vertex"]) == (0, place["vertex"])
+    # the body is falling: the vertex under the mouse may be a neighbour of the one that was there
+    assert pull["body"] == 0
     mouse.move(place["x"] + 30, place["y"] - 90, steps=6)
     visitor.until("low => pliantView.last.pulls[0].target[1] > low + 0.1", pull["at"][1])
     aim = visitor.last(".pulls[0].target")
