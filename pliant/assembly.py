@@ -166,6 +166,7 @@ def assemble(entries: list[BodyEntry]) -> Model:
                     "rods": None if rods is None else (rods.segments, rods.radius),
                     "matching": entry.spec.matching,
                     "tears": entry.tears,
+                    "is_solid": _is_solid(entry),
                     "homes": None if pieces is None else pieces.homes,
                 },
             )
@@ -289,6 +290,13 @@ def _radius(entry: BodyEntry) -> np.ndarray:
     if isinstance(entry.mesh, RodMesh):
         return entry.mesh.vertex_radius()
     return np.full(count, 0.5 * entry.spec.material.thickness if isinstance(entry.mesh, SurfaceMesh) else 0.0)
+
+
+def _is_solid(entry: BodyEntry) -> bool:
+    """Whether it has an inside: it is filled, or its closed surface is kept in shape as a whole."""
+    if isinstance(entry.mesh, SurfaceMesh):
+        return solver_class(entry.method).shares_rest and entry.mesh.is_closed() and entry.mesh.volume() > 0.0
+    return isinstance(entry.mesh, (TetMesh, VoxelLattice))
 
 
 def _ball_radius(entry: BodyEntry) -> float | None:

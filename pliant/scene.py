@@ -22,6 +22,7 @@ from pliant.attachments import (
 from pliant.collide.collider import Collider, Surface
 from pliant.collide.pipeline import Pipeline
 from pliant.collide.shapes.box import Box
+from pliant.collide.soft.settings import ContactSettings, as_contact
 from pliant.collide.shapes.plane import Plane, PlaneSurface
 from pliant.errors import InputError
 from pliant.forces.inside import Inside, as_inside, check_inside, check_integrator
@@ -96,6 +97,7 @@ class Scene:
     Args:
         gravity: [m/s^2].
         wind: velocity of the air [m/s], where zero is no air at all; or a `Wind`, or a table of its settings.
+        contact: what of the bodies meets: 'none', 'bodies' or 'all'; or a `ContactSettings`, or a table of its settings.
         settings: see `SceneSettings`; single ones may be given as keywords.
         name: for messages and files.
     """
@@ -106,12 +108,14 @@ class Scene:
         name: str = "scene",
         *,
         wind: Sequence[float] | Wind | Mapping[str, Any] = (0.0, 0.0, 0.0),
+        contact: str | ContactSettings | Mapping[str, Any] = "none",
         **settings: Any,
     ):
         self.name = name
         self.gravity = as_vector(gravity, "scene.gravity")
         self.air = as_wind(wind)
         self.wind = self.air.velocity
+        self.contact = as_contact(contact)
         known = {f.name for f in dataclasses.fields(SceneSettings)}
         for key in settings:
             if key not in known:
@@ -657,7 +661,7 @@ class Scene:
         sim = Simulation(
             model, state, world, pipeline, solvers, chosen.frame_dt, 1, chosen.stretch_limit, device,
             dataclasses.replace(self.air, velocity=self.wind), chosen.air_density,
-            Attachments(ties, state.count, device, model),
+            Attachments(ties, state.count, device, model), self.contact,
         )  # fmt: skip
         sim.scene = self
         sim.notes += model.notes

@@ -16,6 +16,8 @@ from pliant.attachments import Attachments, collider_pose
 from pliant.blow_up import Moment, describe
 from pliant.collide.contacts import Contacts
 from pliant.collide.pipeline import Pipeline
+from pliant.collide.soft.body_contacts import BodyContacts
+from pliant.collide.soft.settings import ContactSettings
 from pliant.errors import BlowUpError
 from pliant.forces.inside import clear_forces, inside_forces, surround
 from pliant.forces.pull import Pulls
@@ -63,6 +65,7 @@ class Simulation(Touching):
         wind: Wind | tuple[float, float, float] = (0.0, 0.0, 0.0),
         air_density: float = 1.2,
         attachments: Attachments | None = None,
+        contact: ContactSettings | None = None,
     ):
         self.model = model
         self.state = state
@@ -76,6 +79,7 @@ class Simulation(Touching):
         self.notes: list[str] = []
         self.scene: Any = None
         self.contacts = Contacts(state.count, pipeline.slots, device)
+        self.body_contacts = BodyContacts(model, contact or ContactSettings(), device)
         self.pins = Pins(model.particles.mass, device, collider_pose(pipeline))
         self.attachments = Attachments([], state.count, device) if attachments is None else attachments
         self.pulls = Pulls(device)
@@ -148,11 +152,9 @@ class Simulation(Touching):
             self._tell_of_pins()
             self.pins.aim(self.time + self.frame_dt)
             self.pipeline.aim(self.time, self.time + self.frame_dt, self.substeps)
-            program = self._program(keep)
-            if isinstance(program, Recording):
-                program.replay()
-            else:
-                wp.capture_launch(program)
+            self._run(keep)
+            if check:
+                self._make_room(keep)
             self.frame_number += 1
             self._skins_stale = False
             if check:
@@ -160,6 +162,30 @@ class Simulation(Touching):
                 self._break_bodies()
             else:
                 self._unchecked = True
+
+    def _run(self, keep: bool) -> None:
+        program = self._program(keep)
+        if isinstance(program, Recording):
+            program.replay()
+        else:
+            wp.capture_launch(program)
+
+    def _make_room(self, keep: bool) -> None:
+        """Do the frame again with larger tables, where contacts did not fit into them."""
+        while self.body_contacts.grow():
+            self._programs.clear()
+            if not keep:
+                first, last = self._good_frame + 1, self.frame_number + 1
+                self.notes.append(
+                    f"There was too little room for contacts in one of the frames {first} to {last}, which were not "
+                    "checked one by one: some were not seen. There is more room now."
+                )
+                warnings.warn(self.notes[-1], stacklevel=3)
+                return
+            for name, array in self.arrays().items():
+                wp.copy(array, self._good[name])
+            self.follow_restored()
+            self._run(keep)
 
     def _tell_of_pins(self) -> None:
         """Tell the methods which particles are pinned, where that has changed."""
@@ -243,7 +269,7 @@ class Simulation(Touching):
 
     def can_fuse(self) -> bool:
         """Whether a substep is a single launch: one method, no forces nor attachments, and the method knows how."""
-        alone = len(self.solvers) == 1 and not self.attachments.count
+        alone = len(self.solvers) == 1 and not self.attachments.count and not self.body_contacts.active
         return alone and self.solvers[0].can_fuse() and not self.is_forced()
 
     def is_forced(self) -> bool:
@@ -273,6 +299,7 @@ class Simulation(Touching):
                 copy(self._good[name], array)
         self.pins.lead(self.state, self.frame_dt)
         self.attachments.begin_frame()
+        self.body_contacts.begin_frame(self.frame_dt)
         self.world.has_f_ext = self.is_forced()
         count = self.substeps if substeps is None else substeps
         if self.can_fuse():
@@ -292,10 +319,14 @@ class Simulation(Touching):
             self.apply_forces()
         for solver in self.solvers:
             solver.predict(self.state, self.dt)
+        if self.body_contacts.active:
+            self.body_contacts.resolve(self.state, self.dt)
         self.pipeline.detect(self.state.x_next, self.contacts, before=self.state.x)
         for solver in self.solvers:
             solver.resolve(self.state, self.contacts, self.dt)
         self.attachments.apply(self.state, self.dt)
+        if self.body_contacts.active:
+            self.body_contacts.finish(self.state, self.dt)
 
     def stage_times(self, frames: int = 2) -> dict[str, float]:
         """Time of each stage per frame [ms], measured stage by stage outside the capture; the state is put back."""
@@ -311,6 +342,7 @@ class Simulation(Touching):
 
         for _ in range(frames):
             self.pipeline.aim(self.time, self.time + self.frame_dt, self.substeps)
+            self.body_contacts.begin_frame(self.frame_dt)
             timed("pins", lambda: self.pins.lead(self.state, self.frame_dt))
             if self.can_fuse():
                 timed("fused step", lambda: self.solvers[0].fused(self.state, self.dt, self.substeps))
@@ -324,6 +356,8 @@ class Simulation(Touching):
                         timed("forces", self.apply_forces)
                     for solver in self.solvers:
                         timed(f"predict {solver.name}", lambda s=solver: s.predict(self.state, self.dt))
+                    if self.body_contacts.active:
+                        timed("contacts", lambda: self.body_contacts.resolve(self.state, self.dt))
                     timed("detect", lambda: self.pipeline.detect(self.state.x_next, self.contacts, before=self.state.x))
                     for solver in self.solvers:
                         timed(f"resolve {solver.name}", lambda s=solver: s.resolve(self.state, self.contacts, self.dt))
@@ -350,6 +384,7 @@ class Simulation(Touching):
             self.pins.aim(self.time + self.frame_dt)
             self.pipeline.aim(self.time, self.time + self.frame_dt, self.substeps)
             self.pins.lead(self.state, self.frame_dt)
+            self.body_contacts.begin_frame(self.frame_dt)
             for k in range(1, self.substeps + 1):
                 self.issue_substep()
                 self.guard.look(self.state)

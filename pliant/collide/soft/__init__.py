@@ -1,0 +1,1 @@
+"""Contacts of bodies with each other and with themselves."""

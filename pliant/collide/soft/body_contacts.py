@@ -1,0 +1,230 @@
+"""Contacts of bodies with each other and with themselves: found, resolved, and read."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import warp as wp
+
+from pliant.collide.soft import response_kernels
+from pliant.collide.soft.careful import Careful
+from pliant.collide.soft.candidates import Candidates
+from pliant.collide.soft.features import Features
+from pliant.collide.soft.narrow_kernels import Moves, Rows, Surfaces, touch_edges, touch_triangles
+from pliant.collide.soft.settings import ContactSettings
+from pliant.launch import launch
+from pliant.model.model import Model
+from pliant.model.state import State
+
+WHOLE = 2**30
+"""Sums are taken in multiples of the lightest particle's mass over this [kg m, kg m/s]."""
+ALONE = 1 << 30
+"""A grain that is never reached: such a launch is one thread on the CPU."""
+REST_SPEED = 0.05
+"""Approach slower than this does not bounce [m/s]."""
+
+
+@dataclasses.dataclass(frozen=True)
+class BodyContactList:
+    """Contacts between bodies, read back to the host; row k describes one.
+
+    Attributes:
+        bodies: the two bodies (c, 2); the same twice where one touches itself.
+        particles, weights: of the four particles that take part (c, 4); weights of the first body's particles add up
+            to 1, those of the second's to -1.
+        kind: 'vertex' where a vertex of the first body touches a triangle of the second, 'edge' (c,).
+        point: where they touch, in the middle between both surfaces [m] (c, 3).
+        normal: from the second body to the first (c, 3).
+        depth: how much nearer than is kept free they were, before it was resolved [m] (c,).
+        force: on the first body, the opposite of that on the second [N] (c, 3).
+    """
+
+    bodies: np.ndarray
+    particles: np.ndarray
+    weights: np.ndarray
+    kind: np.ndarray
+    point: np.ndarray
+    normal: np.ndarray
+    depth: np.ndarray
+    force: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.bodies)
+
+
+class BodyContacts:
+    """Keeps bodies out of each other.
+
+    Args:
+        model: all bodies.
+        settings: which of them meet, and how.
+        device: where they are.
+    """
+
+    def __init__(self, model: Model, settings: ContactSettings, device: str):
+        self.settings = settings
+        self.device = device
+        self.model = model
+        thin = any(not body.options.get("is_solid") for body in model.bodies)
+        self.active = settings.between == "all" or (settings.between == "bodies" and len(model.bodies) > 1)
+        if not self.active:
+            return
+        self.features = features = Features.build(model, settings)
+        if not settings.edges:
+            features = dataclasses.replace(
+                features, edges=features.edges[:0], edge_body=features.edge_body[:0], out=features.out[:0]
+            )
+        floats = lambda values: wp.array(np.asarray(values, np.float32), dtype=float, device=device)
+        surfaces = Surfaces()
+        surfaces.kind = wp.array(features.kind, dtype=int, device=device)
+        surfaces.friction = floats([body.material.friction for body in model.bodies])
+        surfaces.restitution = floats([body.material.restitution for body in model.bodies])
+        surfaces.body = wp.array(model.particles.body, dtype=int, device=device)
+        surfaces.radius = floats(features.radius)
+        surfaces.rest = wp.array(model.particles.rest.astype(np.float32), dtype=wp.vec3, device=device)
+        self.surfaces = surfaces
+        selfs = np.full(len(model.bodies), settings.between == "all")
+        self.candidates = Candidates(features, model.particles.rest, selfs, surfaces.radius, device)
+        self.out = wp.array(features.out[self.candidates.edges.order], dtype=wp.vec2i, device=device)
+        count = model.particles.count
+        sums = response_kernels.Sums()
+        sums.contacts = wp.zeros(count, dtype=int, device=device)
+        sums.push = wp.zeros((count, 3), dtype=wp.int64, device=device)
+        sums.kick = wp.zeros((count, 3), dtype=wp.int64, device=device)
+        mass = model.particles.mass[model.particles.mass > 0.0]
+        sums.scale = WHOLE / float(mass.min())
+        self.sums = sums
+        self._make_rows(4, 6)
+        self.full = wp.zeros(1, dtype=int, device=device)
+        self.careful = Careful(self.candidates, surfaces, count, device) if settings.careful and thin else None
+        self.ahead = 0.0
+
+    def _make_rows(self, vertex_room: int, edge_room: int) -> None:
+        self.vertex_rows = _rows(self.candidates.near_triangles.things, vertex_room, self.device)
+        self.edge_rows = _rows(self.candidates.near_edges.things, edge_room, self.device)
+
+    # ---- the step -----------------------------------------------------------------------------------------------
+
+    def begin_frame(self, ahead: float) -> None:
+        """Look for candidates anew in a frame's first step; `ahead` is its length [s]."""
+        self.ahead = ahead
+        if self.active:
+            launch(_set_one, 1, [], [self.candidates.stale], device=self.device)
+
+    def resolve(self, state: State, dt: float) -> None:
+        """Find the contacts between x and x_next, and change x_next and v_next so that bodies stay apart."""
+        if self.careful is not None:
+            self.careful.begin(state)
+        self.candidates.follow(state.x, state.x_next, state.v, dt, self.ahead)
+        for _ in range(self.settings.rounds):
+            self._touch(state, dt)
+            self._push_apart(state)
+
+    def _push_apart(self, state: State) -> None:
+        """Change x_next and v_next by what the contacts do."""
+        parts = [rows for rows in (self.vertex_rows, self.edge_rows) if len(rows.count) and rows.room]
+        for rows in parts:
+            self._serial(response_kernels.count_contacts, rows, [rows], [self.sums])
+        passes = self.settings.iterations
+        for k in range(passes):
+            for rows in parts:
+                here = [state.inv_mass, state.x, state.x_next, state.v_next]
+                self._serial(response_kernels.push_contacts, rows, here, [rows, self.sums])
+            launch(
+                response_kernels.move_particles,
+                len(self.candidates.vertex),
+                [self.candidates.vertex, state.inv_mass, int(k + 1 == passes)],
+                [self.sums, state.x_next, state.v_next],
+                device=self.device,
+            )
+
+    def finish(self, state: State, dt: float) -> None:
+        """Stop what would pass through something thin after all, when everything else is done."""
+        if self.careful is not None:
+            self.careful.end(state, dt)
+
+    def _serial(self, kernel: object, rows: Rows, inputs: list, outputs: list) -> None:
+        launch(kernel, len(rows.count), inputs, outputs, device=self.device, grain=ALONE)
+
+    def _touch(self, state: State, dt: float) -> None:
+        """Which candidates touch."""
+        moves = Moves()
+        moves.x, moves.x_next, moves.v_next = state.x, state.x_next, state.v_next
+        moves.gain = self.features.push_speed * dt
+        moves.watched = self.features.reach
+        moves.rest_speed = REST_SPEED
+        found = self.candidates
+        table = found.near_triangles
+        launch(
+            touch_triangles,
+            table.things,
+            [found.vertex, found.triangles.data, table.found, table.count, table.room, self.surfaces, moves],
+            [self.vertex_rows, self.full],
+            device=self.device,
+            grain=1024,
+        )
+        table = found.near_edges
+        launch(
+            touch_edges,
+            table.things,
+            [found.edges.data, self.out, table.found, table.count, table.room, self.surfaces, moves],
+            [self.edge_rows, self.full],
+            device=self.device,
+            grain=1024,
+        )
+
+    # ---- between frames -----------------------------------------------------------------------------------------
+
+    def grow(self) -> bool:
+        """Make room where tables were too small in the last frame; whether some were, and the frame is to be redone."""
+        if not self.active:
+            return False
+        grown = self.candidates.grow()
+        if self.full.numpy()[0]:
+            self.full.zero_()
+            self._make_rows(2 * self.vertex_rows.room, 2 * self.edge_rows.room)
+            grown = True
+        return grown
+
+    def read(self, state: State, dt: float) -> BodyContactList:
+        """The contacts of the last step."""
+        parts = []
+        x = state.x.numpy().astype(np.float64)
+        for rows, kind in ((self.vertex_rows, "vertex"), (self.edge_rows, "edge")) if self.active else ():
+            count = rows.count.numpy()
+            used = np.flatnonzero((np.arange(rows.room) < count[:, None]).reshape(-1)) if rows.room else []
+            taken = lambda array, used=used: array.numpy()[used]
+            ids, weights = taken(rows.ids), taken(rows.weights).astype(np.float64)
+            normal = taken(rows.normal).astype(np.float64)
+            force = (taken(rows.impulse)[:, None] * normal + taken(rows.rub)) / dt
+            point = 0.5 * np.einsum("ck,ckd->cd", np.abs(weights), x[ids])
+            body = self.model.particles.body[ids[:, [0, 3]]]
+            parts.append((body, ids, weights, np.full(len(ids), kind), point, normal, taken(rows.depth), force))
+        if not parts:
+            none = np.zeros((0, 3))
+            empty = np.zeros((0, 4))
+            return BodyContactList(
+                np.zeros((0, 2), np.int32), empty.astype(np.int32), empty, np.zeros(0, "<U6"), none, none, none[:, 0], none
+            )
+        return BodyContactList(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+@wp.kernel
+def _set_one(flag_out: wp.array(dtype=int)):
+    flag_out[0] = 1
+
+
+def _rows(things: int, room: int, device: str) -> Rows:
+    """Room for contacts of so many vertices or edges."""
+    size = max(things * room, 1)
+    rows = Rows()
+    rows.room = room
+    rows.count = wp.zeros(things, dtype=int, device=device)
+    rows.ids = wp.zeros(size, dtype=wp.vec4i, device=device)
+    rows.weights = wp.zeros(size, dtype=wp.vec4, device=device)
+    for name in ("normal", "grip", "rub"):
+        setattr(rows, name, wp.zeros(size, dtype=wp.vec3, device=device))
+    for name in ("target", "depth", "friction", "bounce", "push", "impulse"):
+        setattr(rows, name, wp.zeros(size, dtype=float, device=device))
+    return rows

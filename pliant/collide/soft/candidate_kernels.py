@@ -1,0 +1,144 @@
+"""Which vertices may meet which triangles, and which edges which edges, before they are looked at closely."""
+
+import warp as wp
+
+from pliant.collide.soft.tree_kernels import Box, TreeData, apart, grown, no_box
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.func
+def meets(one: int, two: int, selfs: wp.array(dtype=int)) -> bool:
+    """Whether two bodies may meet, or one itself."""
+    return one != two or selfs[one] != 0
+
+
+@wp.kernel
+def find_partners(
+    start: int,
+    tree: TreeData,
+    selfs: wp.array(dtype=int),
+    bodies: int,
+    room: int,
+    partner_out: wp.array(dtype=int),
+    count_out: wp.array(dtype=int),
+    full_out: wp.array(dtype=int),
+):
+    """The bodies whose boxes touch that of each body, in their order; itself too if it may meet itself."""
+    b = start + wp.tid()
+    found = int(0)
+    root = tree.roots[b]
+    if root < tree.roots[b + 1]:
+        box = Box()
+        box.low = tree.low[root]
+        box.high = tree.high[root]
+        for other in range(bodies):
+            node = tree.roots[other]
+            if node < tree.roots[other + 1] and meets(b, other, selfs):
+                if not apart(tree.low[node], tree.high[node], box):
+                    if found < room:
+                        partner_out[b * room + found] = other
+                    found += 1
+    count_out[b] = found
+    if found > room:
+        full_out[0] = 1
+
+
+@wp.kernel
+def find_triangles(
+    start: int,
+    vertex: wp.array(dtype=int),
+    vertex_body: wp.array(dtype=int),
+    tree: TreeData,
+    partner: wp.array(dtype=int),
+    partners: wp.array(dtype=int),
+    partner_room: int,
+    x: wp.array(dtype=wp.vec3),
+    x_next: wp.array(dtype=wp.vec3),
+    v: wp.array(dtype=wp.vec3),
+    radius: wp.array(dtype=float),
+    ahead: float,
+    room: int,
+    found_out: wp.array(dtype=int),
+    count_out: wp.array(dtype=int),
+    full_out: wp.array(dtype=int),
+):
+    """The triangles whose boxes touch that of each vertex, body by body: their places in the tree."""
+    k = start + wp.tid()
+    i = vertex[k]
+    b = vertex_body[k]
+    box = grown(no_box(), x[i], x_next[i], v[i], ahead, radius[i])
+    found = int(0)
+    for j in range(wp.min(partners[b], partner_room)):
+        other = partner[b * partner_room + j]
+        node = tree.roots[other]
+        end = tree.roots[other + 1]
+        while node < end:
+            if apart(tree.low[node], tree.high[node], box):
+                node = tree.skip[node]
+            else:
+                first = tree.first[node]
+                for item in range(first, first + tree.items[node]):
+                    if not apart(tree.item_low[item], tree.item_high[item], box):
+                        corner = tree.corners[item]
+                        if corner[0] != i and corner[1] != i and corner[2] != i:
+                            if found < room:
+                                found_out[k * room + found] = item
+                            found += 1
+                node += 1
+    count_out[k] = found
+    if found > room:
+        full_out[0] = 1
+
+
+@wp.kernel
+def find_edges(
+    start: int,
+    item_body: wp.array(dtype=int),
+    tree: TreeData,
+    partner: wp.array(dtype=int),
+    partners: wp.array(dtype=int),
+    partner_room: int,
+    reach: float,
+    room: int,
+    found_out: wp.array(dtype=int),
+    count_out: wp.array(dtype=int),
+    full_out: wp.array(dtype=int),
+):
+    """The edges behind each edge in the tree whose boxes touch its own: their places in the tree."""
+    k = start + wp.tid()
+    b = item_body[k]
+    mine = tree.corners[k]
+    # the boxes of both have the reach around them, which is wanted once
+    box = Box()
+    wide = wp.vec3(reach, reach, reach)
+    box.low = tree.item_low[k] + wide
+    box.high = tree.item_high[k] - wide
+    found = int(0)
+    for j in range(wp.min(partners[b], partner_room)):
+        other = partner[b * partner_room + j]
+        if other >= b:
+            node = tree.roots[other]
+            end = tree.roots[other + 1]
+            while node < end:
+                if apart(tree.low[node], tree.high[node], box):
+                    node = tree.skip[node]
+                else:
+                    first = tree.first[node]
+                    for item in range(first, first + tree.items[node]):
+                        if item > k and not apart(tree.item_low[item], tree.item_high[item], box):
+                            theirs = tree.corners[item]
+                            shared = (
+                                mine[0] == theirs[0]
+                                or mine[0] == theirs[1]
+                                or mine[1] == theirs[0]
+                                or mine[1] == theirs[1]
+                            )
+                            if not shared:
+                                if found < room:
+                                    found_out[k * room + found] = item
+                                found += 1
+                    node += 1
+    count_out[k] = found
+    if found > room:
+        full_out[0] = 1

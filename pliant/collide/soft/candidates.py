@@ -1,0 +1,139 @@
+"""Candidates: what may touch in the next steps, found by trees of boxes, with tables that grow when they are full."""
+
+from __future__ import annotations
+
+import numpy as np
+import warp as wp
+
+from pliant.collide.soft import candidate_kernels as kernels
+from pliant.collide.soft import watch_kernels
+from pliant.collide.soft.features import Features
+from pliant.collide.soft.tree import Tree
+from pliant.launch import launch, repeat_while
+
+FINDING_GRAIN = 256
+
+
+class Table:
+    """A list of numbers for each of several things, with the same room for all.
+
+    Attributes:
+        room: numbers that fit into each list.
+        found: the lists, one after the other. count: how many each should hold, also where they do not fit.
+    """
+
+    def __init__(self, things: int, room: int, device: str):
+        self.things, self.device = things, device
+        self.count = wp.zeros(max(things, 1), dtype=int, device=device)
+        self._make(room)
+
+    def _make(self, room: int) -> None:
+        self.room = room
+        self.found = wp.zeros(max(self.things * room, 1), dtype=int, device=self.device)
+
+    def grow(self) -> bool:
+        """Make room for the longest list; whether there was too little."""
+        longest = int(self.count.numpy().max(initial=0))
+        if longest <= self.room:
+            return False
+        self._make(2 ** int(np.ceil(np.log2(1.25 * longest))))
+        return True
+
+
+class Candidates:
+    """Pairs of vertices and triangles, and of edges, that may touch soon.
+
+    Args:
+        features: what can touch.
+        rest: rest positions of all particles [m].
+        selfs: bodies that may meet themselves (b,) bool.
+        radius: what is kept free around each particle [m], on the device.
+        device: where they are.
+
+    Attributes:
+        triangles, edges: the trees.
+        partners: bodies near each body. near_triangles: candidates of each vertex, as places in the tree of triangles;
+            near_edges: those of each place in the tree of edges, behind it.
+        full: set when a table had too little room.
+    """
+
+    def __init__(self, features: Features, rest: np.ndarray, selfs: np.ndarray, radius: wp.array, device: str):
+        self.device = device
+        self.radius = radius
+        self.reach = features.reach
+        self.bodies = len(features.kind)
+        self.triangles = Tree(features.triangles, features.triangle_body, self.bodies, rest, device)
+        self.edges = Tree(features.edges[:, [0, 1, 1]], features.edge_body, self.bodies, rest, device)
+        ints = lambda values: wp.array(np.ascontiguousarray(values, np.int32), dtype=int, device=device)
+        self.vertex, self.vertex_body = ints(features.vertices), ints(features.vertex_body)
+        self.edge_body = ints(features.edge_body[self.edges.order])
+        self.selfs = ints(selfs)
+        count = len(features.vertices)
+        self.partners = Table(self.bodies, min(self.bodies, 16), device)
+        self.near_triangles = Table(count, 16, device)
+        self.near_edges = Table(self.edges.count, 16, device)
+        self.full = wp.zeros(1, dtype=int, device=device)
+        self.stale = wp.ones(1, dtype=int, device=device)
+        self.age = wp.zeros(1, dtype=float, device=device)
+        self.x_found = wp.zeros(max(count, 1), dtype=wp.vec3, device=device)
+        self.v_found = wp.zeros(max(count, 1), dtype=wp.vec3, device=device)
+
+    def follow(self, x: wp.array, x_next: wp.array, v: wp.array, dt: float, ahead: float) -> None:
+        """Look for candidates again, if those there are may miss something in a step of dt [s] from x to x_next.
+
+        Args:
+            x, v: where the step begins [m], and how fast [m/s].
+            x_next: where it ends.
+            ahead: time for which new candidates serve [s].
+        """
+        watch = [self.vertex, x_next, self.x_found, self.v_found, self.age, 0.45 * self.reach]
+        launch(watch_kernels.grow_older, 1, [dt, ahead], [self.age, self.stale], device=self.device)
+        launch(watch_kernels.look_for_strays, len(self.vertex), watch, [self.stale], device=self.device)
+        repeat_while(self.stale, lambda: self.search(x, x_next, v, dt, ahead), device=self.device)
+
+    def search(self, x: wp.array, x_next: wp.array, v: wp.array, dt: float, ahead: float) -> None:
+        """Fit the trees and find all candidates."""
+        self.triangles.fit(x, x_next, v, self.radius, ahead, self.reach)
+        bodies = [self.triangles.data, self.selfs, self.bodies, self.partners.room]
+        found = [self.partners.found, self.partners.count, self.full]
+        launch(kernels.find_partners, self.bodies, bodies, found, device=self.device, grain=64)
+        near = [self.partners.found, self.partners.count, self.partners.room]
+        table = self.near_triangles
+        launch(
+            kernels.find_triangles,
+            table.things,
+            [self.vertex, self.vertex_body, self.triangles.data, *near, x, x_next, v, self.radius, ahead, table.room],
+            [table.found, table.count, self.full],
+            device=self.device,
+            grain=FINDING_GRAIN,
+        )
+        if self.edges.count:
+            self.edges.fit(x, x_next, v, self.radius, ahead, self.reach)
+            table = self.near_edges
+            launch(
+                kernels.find_edges,
+                table.things,
+                [self.edge_body, self.edges.data, *near, self.reach, table.room],
+                [table.found, table.count, self.full],
+                device=self.device,
+                grain=FINDING_GRAIN,
+            )
+        launch(
+            watch_kernels.remember,
+            len(self.vertex),
+            [self.vertex, x, v],
+            [self.x_found, self.v_found],
+            device=self.device,
+        )
+        launch(watch_kernels.close_search, 1, [dt], [self.age, self.stale], device=self.device)
+
+    def forget(self) -> None:
+        """Look for candidates anew in the next step."""
+        self.stale.fill_(1)
+
+    def grow(self) -> bool:
+        """Make room where a table was full; whether one was."""
+        if not self.full.numpy()[0]:
+            return False
+        self.full.zero_()
+        return any([table.grow() for table in (self.partners, self.near_triangles, self.near_edges)])

@@ -1,0 +1,492 @@
+"""Which candidates touch: the nearest points, the normal, and how far they should be kept apart."""
+
+import warp as wp
+
+from pliant.collide.soft.tree_kernels import TreeData
+from pliant.physics.closest import segments_weights, triangle_weights
+from pliant.physics.crossing import NEVER, time_of_edges, time_of_meeting
+
+wp.set_module_options({"enable_backward": False})
+
+SLACK = wp.constant(0.2)
+"""Share of the distance kept by which what is further away counts too, since others may push it there."""
+ALIKE = wp.constant(0.5)
+"""Cosine between normals above which contacts of a vertex with a sheet are one."""
+OF_REST = wp.constant(0.8)
+"""Share of its distance at rest to which a part is let come near another of the same body."""
+INNER = wp.constant(1.0e-3)
+"""Edges that are nearest at an end, to within this share of their length, are left to vertices and triangles."""
+
+
+@wp.struct
+class Rows:
+    """Contacts: `room` rows for each vertex or edge, of which the first `count` are in use.
+
+    Attributes:
+        ids, weights: four particles, and what of their positions makes the way from one surface to the other.
+        normal: the direction of that way. target: its least length at the end of the step [m].
+        depth: how much it was short of what is kept free before it was resolved [m].
+        friction, bounce: coefficient, and the speed at which the two should part [m/s].
+        push, grip: what was done to positions so far, along the normal and across [kg m].
+        impulse, rub: the same for velocities [N s].
+    """
+
+    room: int
+    count: wp.array(dtype=int)
+    ids: wp.array(dtype=wp.vec4i)
+    weights: wp.array(dtype=wp.vec4)
+    normal: wp.array(dtype=wp.vec3)
+    target: wp.array(dtype=float)
+    depth: wp.array(dtype=float)
+    friction: wp.array(dtype=float)
+    bounce: wp.array(dtype=float)
+    push: wp.array(dtype=float)
+    grip: wp.array(dtype=wp.vec3)
+    impulse: wp.array(dtype=float)
+    rub: wp.array(dtype=wp.vec3)
+
+
+@wp.struct
+class Surfaces:
+    """What is known of the bodies: whether they have an inside, their friction and restitution; of their particles
+    how much is kept free around them and where they are at rest [m]."""
+
+    kind: wp.array(dtype=int)
+    friction: wp.array(dtype=float)
+    restitution: wp.array(dtype=float)
+    body: wp.array(dtype=int)
+    radius: wp.array(dtype=float)
+    rest: wp.array(dtype=wp.vec3)
+
+
+@wp.struct
+class Moves:
+    """A step: positions before and after it [m], velocities after it [m/s], its length [s]; `gain` [m] is how far what
+    overlaps is pushed apart in it, `watched` [m] how far candidates were looked for, and an approach slower than
+    `rest_speed` [m/s] does not bounce."""
+
+    x: wp.array(dtype=wp.vec3)
+    x_next: wp.array(dtype=wp.vec3)
+    v_next: wp.array(dtype=wp.vec3)
+    gain: float
+    watched: float
+    rest_speed: float
+
+
+@wp.struct
+class Touch:
+    """Two surfaces that are near: weights of the second one's corners, the normal towards the first, the distance
+    along it [m], negative where they overlap; `near` is the length of the shortest way [m], `faces` how squarely it
+    stands on the surface, `corner` the triangle."""
+
+    found: int
+    weights: wp.vec3
+    normal: wp.vec3
+    distance: float
+    near: float
+    faces: float
+    corner: wp.vec3i
+
+
+@wp.func
+def weighted(a: wp.vec3, b: wp.vec3, c: wp.vec3, w: wp.vec3) -> wp.vec3:
+    return w[0] * a + w[1] * b + w[2] * c
+
+
+@wp.func
+def write_row(rows: Rows, row: int, ids: wp.vec4i, weights: wp.vec4, touch: Touch, apart: float, of: Surfaces, m: Moves):
+    """Write a contact; `apart` is the distance that is kept [m]."""
+    rows.ids[row] = ids
+    rows.weights[row] = weights
+    rows.normal[row] = touch.normal
+    rows.depth[row] = apart - touch.distance
+    way = wp.vec3(0.0, 0.0, 0.0)
+    speed = wp.vec3(0.0, 0.0, 0.0)
+    for k in range(4):
+        way += weights[k] * m.x[ids[k]]
+        speed += weights[k] * m.v_next[ids[k]]
+    # what was too near before the step is let out slowly, what came too near in it is put back
+    rows.target[row] = wp.min(apart, wp.dot(way, touch.normal) + m.gain)
+    one = of.body[ids[0]]
+    two = of.body[ids[3]]
+    rows.friction[row] = wp.sqrt(of.friction[one] * of.friction[two])
+    approach = wp.dot(speed, touch.normal)
+    bounce = float(0.0)
+    if -approach > m.rest_speed:
+        bounce = -wp.max(of.restitution[one], of.restitution[two]) * approach
+    rows.bounce[row] = bounce
+    rows.push[row] = 0.0
+    rows.impulse[row] = 0.0
+    rows.grip[row] = wp.vec3(0.0, 0.0, 0.0)
+    rows.rub[row] = wp.vec3(0.0, 0.0, 0.0)
+
+
+@wp.func
+def meet_triangle(i: int, corner: wp.vec3i, farthest: float, one_sided: int, x: wp.array(dtype=wp.vec3)) -> Touch:
+    """A vertex and a triangle at positions x, if they are no further apart than so much [m]; `one_sided` ones have an
+    inside."""
+    touch = Touch()
+    touch.found = 0
+    p = x[i]
+    a = x[corner[0]]
+    b = x[corner[1]]
+    c = x[corner[2]]
+    n = wp.cross(b - a, c - a)
+    length = wp.length(n)
+    flat = length > 1.0e-18
+    height = float(0.0)
+    if flat:
+        n = n / length
+        height = wp.dot(n, p - a)
+        # the plane is no further than the triangle
+        if wp.abs(height) > farthest:
+            return touch
+    w = triangle_weights(p, a, b, c)
+    away = p - weighted(a, b, c, w)
+    touch.near = wp.length(away)
+    touch.weights = w
+    touch.faces = 0.0
+    touch.normal = n
+    if touch.near > 1.0e-9:
+        touch.normal = away / touch.near
+        touch.faces = wp.abs(height) / touch.near
+    touch.distance = touch.near
+    if one_sided != 0 and height < 0.0:
+        touch.distance = -touch.near
+        touch.normal = -touch.normal
+        if touch.near <= 1.0e-9:
+            touch.normal = n
+    touch.found = wp.where(touch.near < farthest, 1, 0)
+    return touch
+
+
+@wp.func
+def pass_triangle(i: int, corner: wp.vec3i, apart: float, from_front: int, m: Moves) -> Touch:
+    """A vertex that goes through a triangle within the step: held by where it does, on the side it came from.
+
+    Where `from_front` is set only what comes from the front counts.
+    """
+    touch = Touch()
+    touch.found = 0
+    p = m.x[i]
+    a = m.x[corner[0]]
+    b = m.x[corner[1]]
+    c = m.x[corner[2]]
+    before = wp.dot(wp.cross(b - a, c - a), p - a)
+    dp = m.x_next[i] - p
+    da = m.x_next[corner[0]] - a
+    db = m.x_next[corner[1]] - b
+    dc = m.x_next[corner[2]] - c
+    ab = (b + db) - (a + da)
+    ac = (c + dc) - (a + da)
+    after = wp.dot(wp.cross(ab, ac), p + dp - a - da)
+    if before * after >= 0.0 or (from_front != 0 and before < 0.0):
+        return touch
+    t = time_of_meeting(p, a, b, c, dp, da, db, dc, 0.01 * apart)
+    if t >= NEVER:
+        return touch
+    w = triangle_weights(p + t * dp, a + t * da, b + t * db, c + t * dc)
+    n = wp.normalize(wp.cross(ab, ac))
+    if before < 0.0:
+        n = -n
+    touch.found = 1
+    touch.weights = w
+    touch.normal = n
+    touch.distance = wp.dot(n, p + dp - weighted(a + da, b + db, c + dc, w))
+    touch.near = wp.abs(touch.distance)
+    touch.faces = 1.0
+    return touch
+
+
+@wp.func
+def triangle_ids(i: int, corner: wp.vec3i) -> wp.vec4i:
+    return wp.vec4i(i, corner[0], corner[1], corner[2])
+
+
+@wp.func
+def triangle_signs(w: wp.vec3) -> wp.vec4:
+    return wp.vec4(1.0, -w[0], -w[1], -w[2])
+
+
+@wp.func
+def add_apart(
+    k: int, found: int, rows: Rows, ids: wp.vec4i, weights: wp.vec4, touch: Touch, apart: float, of: Surfaces, m: Moves
+) -> int:
+    """Add a contact with something thin, unless there is a deeper one in about the same direction; how many there are
+    now, also where there is no room for it."""
+    for j in range(wp.min(found, rows.room)):
+        row = k * rows.room + j
+        if wp.dot(rows.normal[row], touch.normal) > ALIKE:
+            if apart - touch.distance > rows.depth[row]:
+                write_row(rows, row, ids, weights, touch, apart, of, m)
+            return found
+    if found < rows.room:
+        write_row(rows, k * rows.room + found, ids, weights, touch, apart, of, m)
+    return found + 1
+
+
+@wp.func
+def kept_apart(i: int, corner: wp.vec3i, w: wp.vec3, of: Surfaces, same: int) -> float:
+    """What is kept free between a vertex and a triangle [m]: less where they are nearer at rest."""
+    out = of.radius[i] + of.radius[corner[0]]
+    if same != 0:
+        there = weighted(of.rest[corner[0]], of.rest[corner[1]], of.rest[corner[2]], w)
+        out = wp.min(out, OF_REST * wp.length(of.rest[i] - there))
+    return out
+
+
+@wp.func
+def nearer(touch: Touch, best: Touch) -> bool:
+    """Whether one is a better nearest point than another: of points at one distance, on an edge, the triangle that faces
+    the vertex more squarely tells the side."""
+    return best.found == 0 or touch.near < 0.9999 * best.near or (
+        touch.near < 1.0001 * best.near and touch.faces > best.faces
+    )
+
+
+@wp.func
+def nearest_at(
+    i: int,
+    first: int,
+    end: int,
+    candidate: wp.array(dtype=int),
+    tree: TreeData,
+    farthest: float,
+    x: wp.array(dtype=wp.vec3),
+) -> Touch:
+    """The nearest of a run of triangles of a solid, within so much [m]; `corner` is the triangle."""
+    best = Touch()
+    best.found = 0
+    for j in range(first, end):
+        corner = tree.corners[candidate[j]]
+        touch = meet_triangle(i, corner, farthest, 1, x)
+        if touch.found != 0 and nearer(touch, best):
+            best = touch
+            best.corner = corner
+    return best
+
+
+@wp.func
+def first_passed(
+    i: int, first: int, end: int, candidate: wp.array(dtype=int), tree: TreeData, apart: float, m: Moves
+) -> Touch:
+    """The triangle of a run through which a vertex went in first."""
+    best = Touch()
+    best.found = 0
+    for j in range(first, end):
+        corner = tree.corners[candidate[j]]
+        touch = pass_triangle(i, corner, apart, 1, m)
+        if touch.found != 0 and (best.found == 0 or touch.distance < best.distance):
+            best = touch
+            best.corner = corner
+    return best
+
+
+@wp.func
+def meet_solid(
+    i: int, first: int, end: int, candidate: wp.array(dtype=int), tree: TreeData, of: Surfaces, m: Moves
+) -> Touch:
+    """A vertex and a solid, of which a run of candidates is given.
+
+    A vertex that was outside before the step is put back through the face that was nearest then: near an edge another
+    face may be nearer once it is inside. One that was inside before leaves by the nearest way.
+    """
+    apart = of.radius[i] + of.radius[tree.corners[candidate[first]][0]]
+    farthest = apart + m.watched
+    touch = nearest_at(i, first, end, candidate, tree, farthest, m.x_next)
+    if touch.found == 0 or touch.distance >= (1.0 + SLACK) * apart:
+        return first_passed(i, first, end, candidate, tree, apart, m)
+    before = nearest_at(i, first, end, candidate, tree, farthest, m.x)
+    if before.found == 0 or before.distance <= 0.0:
+        return touch
+    a = m.x_next[before.corner[0]]
+    b = m.x_next[before.corner[1]]
+    c = m.x_next[before.corner[2]]
+    if before.faces > 0.99:
+        before.normal = wp.normalize(wp.cross(b - a, c - a))
+    before.weights = triangle_weights(m.x_next[i], a, b, c)
+    before.distance = wp.dot(before.normal, m.x_next[i] - weighted(a, b, c, before.weights))
+    if before.distance < (1.0 + SLACK) * apart:
+        return before
+    return touch
+
+
+@wp.kernel
+def touch_triangles(
+    start: int,
+    vertex: wp.array(dtype=int),
+    tree: TreeData,
+    candidate: wp.array(dtype=int),
+    candidates: wp.array(dtype=int),
+    room: int,
+    of: Surfaces,
+    m: Moves,
+    rows_out: Rows,
+    full_out: wp.array(dtype=int),
+):
+    """The contacts of each vertex: with a solid one, at the nearest point; with sheets one from each side."""
+    k = start + wp.tid()
+    i = vertex[k]
+    mine = of.body[i]
+    found = int(0)
+    end = k * room + wp.min(candidates[k], room)
+    j = k * room
+    while j < end:
+        corner = tree.corners[candidate[j]]
+        other = of.body[corner[0]]
+        solid = int(0)
+        if of.kind[other] == 0:
+            solid = 1
+        same = int(0)
+        if other == mine:
+            same = 1
+        next = j + 1
+        apart = of.radius[i] + of.radius[corner[0]]
+        if solid != 0 and same == 0:
+            # candidates of one body stand together
+            while next < end and of.body[tree.corners[candidate[next]][0]] == other:
+                next += 1
+            touch = meet_solid(i, j, next, candidate, tree, of, m)
+            if touch.found != 0:
+                if found < rows_out.room:
+                    ids = triangle_ids(i, touch.corner)
+                    row = k * rows_out.room + found
+                    write_row(rows_out, row, ids, triangle_signs(touch.weights), touch, apart, of, m)
+                found += 1
+        else:
+            touch = pass_triangle(i, corner, apart, solid, m)
+            if touch.found == 0:
+                touch = meet_triangle(i, corner, (1.0 + SLACK) * apart, 0, m.x_next)
+                if touch.found != 0 and solid != 0:
+                    # a solid meets itself from outside only
+                    a = m.x_next[corner[0]]
+                    n = wp.cross(m.x_next[corner[1]] - a, m.x_next[corner[2]] - a)
+                    if wp.dot(n, touch.normal) <= 0.0:
+                        touch.found = 0
+            if touch.found != 0:
+                apart = kept_apart(i, corner, touch.weights, of, same)
+                if touch.distance < (1.0 + SLACK) * apart:
+                    ids = triangle_ids(i, corner)
+                    signs = triangle_signs(touch.weights)
+                    found = add_apart(k, found, rows_out, ids, signs, touch, apart, of, m)
+        j = next
+    rows_out.count[k] = wp.min(found, rows_out.room)
+    if found > rows_out.room:
+        full_out[0] = 1
+
+
+@wp.func
+def outward(edge: wp.vec3i, out: wp.vec2i, x: wp.array(dtype=wp.vec3)) -> wp.vec3:
+    """A direction out of a solid at an edge: away from the corners opposite it; zero for an edge without any."""
+    way = wp.vec3(0.0, 0.0, 0.0)
+    middle = 0.5 * (x[edge[0]] + x[edge[1]])
+    along = wp.normalize(x[edge[1]] - x[edge[0]])
+    for k in range(2):
+        if out[k] >= 0:
+            off = middle - x[out[k]]
+            way += wp.normalize(off - wp.dot(off, along) * along)
+    return way
+
+
+@wp.func
+def meet_edges(
+    one: wp.vec3i, two: wp.vec3i, solid: int, same: int, one_out: wp.vec2i, two_out: wp.vec2i, of: Surfaces, m: Moves
+) -> Touch:
+    """Two edges that come near each other within their length, or pass through each other.
+
+    Weights are those of the second ends, of the first edge and of the second; the third number is what is kept free.
+    """
+    touch = Touch()
+    touch.found = 0
+    a = m.x_next[one[0]]
+    b = m.x_next[one[1]]
+    c = m.x_next[two[0]]
+    d = m.x_next[two[1]]
+    apart = of.radius[one[0]] + of.radius[two[0]]
+    w = segments_weights(a, b, c, d)
+    way = a + w[0] * (b - a) - c - w[1] * (d - c)
+    near = wp.length(way)
+    inner = w[0] > INNER and w[0] < 1.0 - INNER and w[1] > INNER and w[1] < 1.0 - INNER
+    a0 = m.x[one[0]]
+    b0 = m.x[one[1]]
+    c0 = m.x[two[0]]
+    d0 = m.x[two[1]]
+    before = wp.dot(wp.cross(b0 - a0, d0 - c0), c0 - a0)
+    after = wp.dot(wp.cross(b - a, d - c), c - a)
+    if before * after < 0.0:
+        t = time_of_edges(a0, b0, c0, d0, a - a0, b - b0, c - c0, d - d0, 0.01 * apart)
+        if t < NEVER:
+            at = a0 + t * (a - a0)
+            bt = b0 + t * (b - b0)
+            ct = c0 + t * (c - c0)
+            dt = d0 + t * (d - d0)
+            w = segments_weights(at, bt, ct, dt)
+            n = wp.cross(b - a, d - c)
+            size = wp.length(n)
+            if size > 1.0e-18:
+                n = n / size
+                # the sign of the spat is that of c - a along the cross product: the first edge is on the other side
+                if before > 0.0:
+                    n = -n
+                touch.found = 1
+                touch.normal = n
+                touch.distance = wp.dot(n, a + w[0] * (b - a) - c - w[1] * (d - c))
+                touch.weights = wp.vec3(w[0], w[1], apart)
+                return touch
+    if same != 0:
+        r1 = of.rest[one[0]] + w[0] * (of.rest[one[1]] - of.rest[one[0]])
+        r2 = of.rest[two[0]] + w[1] * (of.rest[two[1]] - of.rest[two[0]])
+        apart = wp.min(apart, OF_REST * wp.length(r1 - r2))
+    if not inner or near > (1.0 + SLACK) * apart or near < 1.0e-9:
+        return touch
+    touch.normal = way / near
+    touch.distance = near
+    if solid != 0 and same == 0:
+        # which of the two is outside is told by their bodies
+        if wp.dot(touch.normal, outward(two, two_out, m.x_next) - outward(one, one_out, m.x_next)) < 0.0:
+            touch.normal = -touch.normal
+            touch.distance = -near
+    touch.weights = wp.vec3(w[0], w[1], apart)
+    touch.found = 1
+    return touch
+
+
+@wp.kernel
+def touch_edges(
+    start: int,
+    tree: TreeData,
+    out: wp.array(dtype=wp.vec2i),
+    candidate: wp.array(dtype=int),
+    candidates: wp.array(dtype=int),
+    room: int,
+    of: Surfaces,
+    m: Moves,
+    rows_out: Rows,
+    full_out: wp.array(dtype=int),
+):
+    """The contacts of each edge with edges behind it in the tree."""
+    k = start + wp.tid()
+    one = tree.corners[k]
+    mine = of.body[one[0]]
+    found = int(0)
+    for j in range(wp.min(candidates[k], room)):
+        item = candidate[k * room + j]
+        two = tree.corners[item]
+        other = of.body[two[0]]
+        solid = int(0)
+        if of.kind[mine] == 0 or of.kind[other] == 0:
+            solid = 1
+        same = int(0)
+        if mine == other:
+            same = 1
+        touch = meet_edges(one, two, solid, same, out[k], out[item], of, m)
+        if touch.found != 0:
+            if found < rows_out.room:
+                w = touch.weights
+                ids = wp.vec4i(one[0], one[1], two[0], two[1])
+                weights = wp.vec4(1.0 - w[0], w[0], w[1] - 1.0, -w[1])
+                write_row(rows_out, k * rows_out.room + found, ids, weights, touch, w[2], of, m)
+            found += 1
+    rows_out.count[k] = wp.min(found, rows_out.room)
+    if found > rows_out.room:
+        full_out[0] = 1

@@ -1,0 +1,143 @@
+"""What contacts between bodies do to positions and velocities.
+
+All contacts are solved at once, again and again, and each sees only its share of a particle's mass: the mass over the
+number of contacts that touch it (Tonge, Benevolenski and Voroshilov 2012, Mass splitting for jitter-free parallel rigid
+body simulation). What a contact does to one side it does to the other, so momentum is kept. Sums are taken in whole
+numbers, whose order does not matter: results are the same from run to run though threads add in any order.
+"""
+
+import warp as wp
+
+from pliant.collide.soft.narrow_kernels import Rows
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.struct
+class Sums:
+    """What contacts add up for each particle: their number; what they do to its position and velocity, in whole
+    multiples of 1 / scale."""
+
+    contacts: wp.array(dtype=int)
+    push: wp.array2d(dtype=wp.int64)
+    kick: wp.array2d(dtype=wp.int64)
+    scale: wp.float64
+
+
+@wp.kernel
+def count_contacts(start: int, rows: Rows, sums_inout: Sums):
+    """How many contacts touch each particle. Not to be split on the CPU, where sums are not atomic."""
+    f = start + wp.tid()
+    for j in range(rows.count[f]):
+        row = f * rows.room + j
+        ids = rows.ids[row]
+        weights = rows.weights[row]
+        for k in range(4):
+            if weights[k] != 0.0:
+                wp.atomic_add(sums_inout.contacts, ids[k], 1)
+
+
+@wp.func
+def whole(value: float, scale: wp.float64) -> wp.int64:
+    """A number in whole multiples of 1 / scale."""
+    most = wp.float64(4.0e18)
+    return wp.int64(wp.rint(wp.clamp(wp.float64(value) * scale, -most, most)))
+
+
+@wp.func
+def held_back(rub: wp.vec3, most: float) -> wp.vec3:
+    """What friction does, cut to the most it can."""
+    size = wp.length(rub)
+    if size > most:
+        return rub * (most / size)
+    return rub
+
+
+@wp.kernel
+def push_contacts(
+    start: int,
+    inv_mass: wp.array(dtype=float),
+    x: wp.array(dtype=wp.vec3),
+    x_next: wp.array(dtype=wp.vec3),
+    v_next: wp.array(dtype=wp.vec3),
+    rows_inout: Rows,
+    sums_inout: Sums,
+):
+    """One pass over all contacts: what each does to the positions and velocities of its particles. Not to be split on
+    the CPU."""
+    f = start + wp.tid()
+    for j in range(rows_inout.count[f]):
+        row = f * rows_inout.room + j
+        ids = rows_inout.ids[row]
+        weights = rows_inout.weights[row]
+        n = rows_inout.normal[row]
+        total = float(0.0)
+        way = wp.vec3(0.0, 0.0, 0.0)
+        moved = wp.vec3(0.0, 0.0, 0.0)
+        speed = wp.vec3(0.0, 0.0, 0.0)
+        for k in range(4):
+            i = ids[k]
+            w = weights[k]
+            total += w * w * inv_mass[i] * float(sums_inout.contacts[i])
+            way += w * x_next[i]
+            moved += w * (x_next[i] - x[i])
+            speed += w * v_next[i]
+        if total > 0.0:
+            share = 1.0 / total
+            mu = rows_inout.friction[row]
+            short = rows_inout.target[row] - wp.dot(way, n)
+            push = rows_inout.push[row]
+            more = wp.max(push + share * short, 0.0)
+            grip = rows_inout.grip[row]
+            slid = moved - wp.dot(moved, n) * n
+            held = held_back(grip - share * slid, mu * more)
+            change = (more - push) * n + (held - grip)
+            rows_inout.push[row] = more
+            rows_inout.grip[row] = held
+            impulse = rows_inout.impulse[row]
+            rub = rows_inout.rub[row]
+            gain = wp.vec3(0.0, 0.0, 0.0)
+            if more > 0.0 or impulse > 0.0:
+                leaving = wp.dot(speed, n)
+                harder = wp.max(impulse + share * (rows_inout.bounce[row] - leaving), 0.0)
+                slip = speed - leaving * n
+                rubs = held_back(rub - share * slip, mu * harder)
+                gain = (harder - impulse) * n + (rubs - rub)
+                rows_inout.impulse[row] = harder
+                rows_inout.rub[row] = rubs
+            for k in range(4):
+                w = weights[k]
+                if w != 0.0:
+                    for a in range(3):
+                        wp.atomic_add(sums_inout.push, ids[k], a, whole(w * change[a], sums_inout.scale))
+                        wp.atomic_add(sums_inout.kick, ids[k], a, whole(w * gain[a], sums_inout.scale))
+
+
+@wp.func
+def taken(sums: wp.array2d(dtype=wp.int64), i: int, factor: wp.float64) -> wp.vec3:
+    """A sum of whole numbers as it is meant; it is zero after that."""
+    out = wp.vec3(0.0, 0.0, 0.0)
+    for a in range(3):
+        out[a] = float(factor * wp.float64(sums[i, a]))
+        sums[i, a] = wp.int64(0)
+    return out
+
+
+@wp.kernel
+def move_particles(
+    start: int,
+    vertex: wp.array(dtype=int),
+    inv_mass: wp.array(dtype=float),
+    last: int,
+    sums_inout: Sums,
+    x_inout: wp.array(dtype=wp.vec3),
+    v_inout: wp.array(dtype=wp.vec3),
+):
+    """Move each particle by what its contacts did together, and forget that; after the last pass also their number."""
+    i = vertex[start + wp.tid()]
+    if sums_inout.contacts[i] > 0:
+        factor = wp.float64(inv_mass[i]) / sums_inout.scale
+        x_inout[i] = x_inout[i] + taken(sums_inout.push, i, factor)
+        v_inout[i] = v_inout[i] + taken(sums_inout.kick, i, factor)
+        if last != 0:
+            sums_inout.contacts[i] = 0
