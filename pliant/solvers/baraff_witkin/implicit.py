@@ -11,6 +11,7 @@ from pliant.model.state import State
 from pliant.solvers.baraff_witkin import sheet_kernels, solve_kernels, step_kernels
 from pliant.solvers.baraff_witkin.settings import BaraffWitkinSettings
 from pliant.solvers.baraff_witkin.tables import cloth_tables, make_pieces
+from pliant.solvers.common.cg_kernels import block_product
 from pliant.solvers.common.conjugate_gradients import ConjugateGradients
 from pliant.solvers.protocol import World
 
@@ -146,9 +147,9 @@ class ImplicitStep:
             [self.b_parts, cg.parts, self.noise_parts, s.cg_tolerance, self.floor],
             [cg.scalars, cg.going],
         )
-        system, held = [self.cloth, self.diagonal, self.block], [inv_mass, self.hold, self.normal, self.inverse]
+        rows, held = [self.cloth.row_starts, self.cloth.row_other], [inv_mass, self.hold, self.normal, self.inverse]
         cg.run(
-            lambda: self._each(sheet_kernels.system_product, [*system, cg.d], [cg.q], grain=1536),
+            lambda: self._each(block_product, [*rows, self.diagonal, self.block, cg.d], [cg.q], grain=1536),
             lambda: self._each(solve_kernels.descend, [*held, cg.d, cg.q, cg.scalars], [self.dv, cg.r, cg.z]),
             s.cg_iterations,
         )

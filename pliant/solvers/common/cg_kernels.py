@@ -1,4 +1,4 @@
-"""The scalars of preconditioned conjugate gradients: dot products, lengths of moves, whether to go on.
+"""Preconditioned conjugate gradients: products with a matrix of 3 x 3 blocks, dot products, when to stop.
 
 Dot products are added in a fixed order in float64, and the scalars stay on the device:
 [r.z, alpha, beta, the r.z at which to stop, iterations done].
@@ -7,6 +7,24 @@ Dot products are added in a fixed order in float64, and the scalars stay on the 
 import warp as wp
 
 wp.set_module_options({"enable_backward": False})
+
+
+@wp.kernel
+def block_product(
+    start: int,
+    row_starts: wp.array(dtype=int),
+    row_other: wp.array(dtype=int),
+    diagonal: wp.array(dtype=wp.mat33),
+    block: wp.array(dtype=wp.mat33),
+    p: wp.array(dtype=wp.vec3),
+    q_out: wp.array(dtype=wp.vec3),
+):
+    """q = A p; row i has its diagonal block and a block for each of its others."""
+    i = start + wp.tid()
+    q = diagonal[i] * p[i]
+    for s in range(row_starts[i], row_starts[i + 1]):
+        q += block[s] * p[row_other[s]]
+    q_out[i] = q
 
 
 @wp.kernel

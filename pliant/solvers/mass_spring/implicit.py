@@ -15,6 +15,7 @@ from pliant.model.model import Model
 from pliant.model.patches import OTHER_CORNERS, incidence
 from pliant.model.springs import Springs
 from pliant.model.state import State
+from pliant.solvers.common.cg_kernels import block_product
 from pliant.solvers.common.conjugate_gradients import ConjugateGradients
 from pliant.solvers.mass_spring import implicit_kernels as kernels
 from pliant.solvers.mass_spring import newton_kernels as newton
@@ -82,7 +83,8 @@ class ImplicitEuler:
 
     def _product(self, p: wp.array, out: wp.array) -> None:
         """out = A p."""
-        self._each(kernels.system_product, [self.around, self.diagonal, self.block, p], [out], grain=1024)
+        rows = [self.around.spring_starts, self.around.spring_other]
+        self._each(block_product, [*rows, self.diagonal, self.block, p], [out], grain=1024)
 
     def _solve(self, w: wp.array, dt: float) -> None:
         """Filtered CG for the change dv of the velocities; what dv holds at first is prescribed (z in the paper)."""

@@ -1,4 +1,4 @@
-"""The linear system of implicit Euler: its matrix in 3 x 3 blocks, products with it, and the move of its solve.
+"""The linear system of implicit Euler: its matrix in 3 x 3 blocks, and the move of its solve.
 
 Every edge of a tet or triangle is a spring, so a row of the matrix has one block for the particle and one for each of
 its springs. Rows are gathered by their particle, so the solve is deterministic.
@@ -105,23 +105,6 @@ def assemble_rows(
             block_out[slots[1]] = block_out[slots[1]] + wp.outer(mine, g2)
     diagonal_out[i] = row
     inverse_out[i] = wp.inverse(row)
-
-
-@wp.kernel
-def system_product(
-    start: int,
-    around: Around,
-    diagonal: wp.array(dtype=wp.mat33),
-    block: wp.array(dtype=wp.mat33),
-    p: wp.array(dtype=wp.vec3),
-    q_out: wp.array(dtype=wp.vec3),
-):
-    """q = A p."""
-    i = start + wp.tid()
-    q = diagonal[i] * p[i]
-    for s in range(around.spring_starts[i], around.spring_starts[i + 1]):
-        q += block[s] * p[around.spring_other[s]]
-    q_out[i] = q
 
 
 @wp.func
