@@ -12,18 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.assembly import BodyEntry, assemble
-from pliant.attachments import (
-    AttachmentEntry,
-    Attachments,
-    as_limit,
-    check_free,
-    find_tie,
-)
-from pliant.collide.collider import Collider, Surface
+from pliant.attachments import AttachmentEntry, Attachments, check_free
+from pliant.collide.collider import Collider
 from pliant.collide.pipeline import Pipeline
-from pliant.collide.shapes.box import Box
 from pliant.collide.soft.settings import ContactSettings, as_contact
-from pliant.collide.shapes.plane import Plane, PlaneSurface
 from pliant.errors import InputError
 from pliant.forces.inside import Inside, as_inside, check_inside, check_integrator
 from pliant.forces.wind_settings import Wind, as_wind
@@ -38,9 +30,8 @@ from pliant.mesh.rods import RodMesh
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.mesh.wrinkles import Wrinkles, as_wrinkles, wrinkled
+from pliant.model.model import Model
 from pliant.model.state import State
-from pliant.motion import MotionPath
-from pliant.pins import ColliderLead, as_motion
 from pliant.scene_checks import (
     as_bends,
     as_capacity,
@@ -51,12 +42,13 @@ from pliant.scene_checks import (
     check_skin,
     filled,
     new_name,
-    picked_vertices,
 )
+from pliant.scene_colliders import SceneColliders
+from pliant.scene_holding import SceneHolding
 from pliant.settings import Described, setting
 from pliant.simulation import Simulation
 from pliant.solvers import solver_class
-from pliant.solvers.protocol import BodySpec, World
+from pliant.solvers.protocol import BodySpec, Solver, World
 from pliant.solvers.shape_matching.settings import Matching, as_matching
 from pliant.substeps import MOST_SUBSTEPS, choose_substeps, warn_about_start
 from pliant.vectors import FARTHEST, FASTEST, as_bounded, as_positive, as_vector
@@ -91,7 +83,7 @@ class SceneSettings(Described):
     air_density: float = setting(1.2, "density of the air that is the wind", unit="kg/m^3", low=0.0, high=1e4)
 
 
-class Scene:
+class Scene(SceneColliders, SceneHolding):
     """Bodies and what surrounds them.
 
     Args:
@@ -351,271 +343,6 @@ class Scene:
             options.setdefault("fill", body.fill)
         return self.add_body(solid, material, skin=body.carried, **options)
 
-    def add_plane(
-        self,
-        point: Sequence[float] = (0.0, 0.0, 0.0),
-        normal: Sequence[float] = (0.0, 1.0, 0.0),
-        *,
-        friction: float = 0.6,
-        restitution: float = 0.0,
-        velocity: Sequence[float] = (0.0, 0.0, 0.0),
-        name: str | None = None,
-    ) -> None:
-        """Add a plane; without arguments it is a floor at height zero."""
-        surface = PlaneSurface(friction, restitution)
-        self.add_collider(Plane(point, normal, velocity, surface, self.collider_name(name, "plane")))  # type: ignore[arg-type]
-
-    def add_box(
-        self,
-        size: Sequence[float] = (1.0, 1.0, 1.0),
-        position: Sequence[float] = (0.0, 0.0, 0.0),
-        *,
-        rotation: Sequence[float] = (0.0, 0.0, 0.0),
-        inside: bool = False,
-        friction: float = 0.6,
-        restitution: float = 0.0,
-        margin: float = 0.0,
-        path: Any = None,
-        name: str | None = None,
-    ) -> None:
-        """Add a box that bodies stay out of, or with ``inside=True`` a room that they stay in.
-
-        Args:
-            size: lengths along its own x, y and z [m].
-            position: its centre [m].
-            rotation: axis times angle in degrees, about the centre.
-            margin: how far from the surface particles are kept [m].
-            path: keys of its motion, or a `MotionPath`.
-        """
-        surface, name = Surface(friction, restitution, margin), self.collider_name(name, "box")
-        self.add_collider(Box(size, position, rotation, inside, surface, name, path))  # type: ignore[arg-type]
-
-    def add_sphere(
-        self,
-        radius: float = 0.5,
-        position: Sequence[float] = (0.0, 0.0, 0.0),
-        *,
-        velocity: Sequence[float] = (0.0, 0.0, 0.0),
-        inside: bool = False,
-        friction: float = 0.6,
-        restitution: float = 0.0,
-        margin: float = 0.0,
-        path: Any = None,
-        name: str | None = None,
-    ) -> None:
-        """Add a ball that bodies stay out of, or with ``inside=True`` a round room; see `Simulation.move_collider`.
-
-        Args:
-            radius: [m].
-            position: its centre [m].
-            velocity: of the surface along itself [m/s], as of a conveyor belt.
-            margin: how far from the surface particles are kept [m].
-            path: keys of its motion, or a `MotionPath`.
-        """
-        from pliant.collide.shapes.sphere import Sphere
-
-        surface, name = Surface(friction, restitution, margin), self.collider_name(name, "sphere")
-        self.add_collider(Sphere(radius, position, velocity, inside, surface, name, path))  # type: ignore[arg-type]
-
-    def add_capsule(
-        self,
-        radius: float = 0.1,
-        start: Sequence[float] = (-0.5, 0.0, 0.0),
-        end: Sequence[float] = (0.5, 0.0, 0.0),
-        *,
-        friction: float = 0.6,
-        restitution: float = 0.0,
-        margin: float = 0.0,
-        path: Any = None,
-        name: str | None = None,
-    ) -> None:
-        """Add a round bar with round ends that bodies stay out of.
-
-        Args:
-            radius: [m].
-            start, end: middles of its round ends [m].
-            margin: how far from the surface particles are kept [m].
-            path: keys of its motion, about the middle between the ends, or a `MotionPath`.
-        """
-        from pliant.collide.shapes.capsule import Capsule
-
-        surface, name = Surface(friction, restitution, margin), self.collider_name(name, "capsule")
-        self.add_collider(Capsule(radius, start, end, surface, name, path))  # type: ignore[arg-type]
-
-    def add_mesh_collider(
-        self,
-        mesh: Any,
-        position: Sequence[float] = (0.0, 0.0, 0.0),
-        *,
-        rotation: Sequence[float] = (0.0, 0.0, 0.0),
-        scale: float = 1.0,
-        solid: bool | None = None,
-        thickness: float | None = None,
-        deforms: bool = False,
-        friction: float = 0.6,
-        restitution: float = 0.0,
-        margin: float = 0.0,
-        path: Any = None,
-        name: str | None = None,
-    ) -> None:
-        """Add a triangle mesh that bodies stay out of: solid where it is closed, else a shell with two sides.
-
-        Args:
-            mesh: a surface or tetrahedral mesh, a file, or the name of a sample mesh.
-            position: where its origin is put [m].
-            rotation: axis times angle in degrees, about its origin.
-            scale: what it is multiplied with.
-            solid: whether it has an inside; as it is closed or not, if not given.
-            thickness: of a shell [m]; 0.5 % of its diagonal if not given.
-            deforms: its vertices will be set, by `Simulation.set_collider_vertices`.
-            margin: how far from the surface particles are kept [m].
-            path: keys of its motion, or a `MotionPath`.
-        """
-        from pliant.collide.shapes.mesh import Mesh
-
-        surface, name = Surface(friction, restitution, margin), self.collider_name(name, "mesh")
-        place: Any = {"position": position, "rotation": rotation, "scale": scale}
-        kind: Any = {"solid": solid, "thickness": thickness, "deforms": deforms}
-        self.add_collider(Mesh(mesh, **place, **kind, surface=surface, name=name, path=path))
-
-    def add_heightmap(
-        self,
-        heights: np.ndarray | Sequence[Sequence[float]] | str | os.PathLike,
-        size: Sequence[float] = (10.0, 10.0),
-        position: Sequence[float] = (0.0, 0.0, 0.0),
-        *,
-        scale: float = 1.0,
-        extend: bool = False,
-        friction: float = 0.6,
-        restitution: float = 0.0,
-        name: str | None = None,
-    ) -> None:
-        """Add ground given by a grid of heights; everything below it is solid.
-
-        Args:
-            heights: (rows, columns), row 0 at the least z and column 0 at the least x; or a picture, .npy, .csv or
-                .txt file of them.
-            size: lengths along x and z [m].
-            position: middle of the rectangle, at the height zero [m].
-            scale: what the heights are multiplied with [m].
-            extend: the heights of the rim go on outside; otherwise there is nothing.
-        """
-        from pliant.collide.heights import read_heights
-        from pliant.collide.shapes.heightmap import Heightmap
-
-        grid: Any = read_heights(heights) if isinstance(heights, (str, os.PathLike)) else heights
-        surface, name = Surface(friction, restitution), self.collider_name(name, "heightmap")
-        self.add_collider(Heightmap(grid, size, position, scale, extend, surface, name))  # type: ignore[arg-type]
-
-    def add_collider(self, collider: Collider) -> None:
-        """Add a collider of any kind; it is numbered if it has no name."""
-        if not isinstance(collider, Collider):
-            raise InputError(
-                f"{type(collider).__name__} is no collider",
-                "add_collider",
-                "Give a Plane, a Box, a Sphere, a Capsule, a Mesh or a Heightmap",
-            )
-        name = self.collider_name(collider.name, collider.kind)
-        if name != collider.name:
-            collider = dataclasses.replace(collider, name=name)  # type: ignore[type-var]
-        self.colliders.append(collider)
-
-    def collider_name(self, name: str | None, kind: str) -> str:
-        """The name, or the next free number of a kind if none is given."""
-        return new_name(name, kind, [c.name for c in self.colliders], "collider")
-
-    def pin(
-        self,
-        body: str,
-        where: Callable[[np.ndarray], np.ndarray] | Sequence[int] | np.ndarray | str,
-        path: MotionPath | Sequence[Any] | None = None,
-        *,
-        center: Sequence[float] | None = None,
-    ) -> int:
-        """Hold vertices of a body; returns how many.
-
-        Args:
-            body: its name.
-            where: vertex numbers, a function from rest positions (n, 3) in the world to a mask (n,), or 'roots': the
-                first segment of every strand of a `RodMesh`.
-            path: keys along which the pinned vertices are led: ``(time [s], offset [m])``, or tables of 'time',
-                'offset', 'rotation' (axis times degrees) and 'scale', or a `MotionPath`.
-            center: what is turned and scaled about [m]; the middle of the chosen vertices if not given.
-        """
-        entry = self._entry(body, "pin")
-        index = picked_vertices(entry.mesh, where, f"pin of body '{body}'")
-        entry.pins.append((index, as_motion(path, center, entry.mesh.vertices[index], f"pin of body '{body}'")))
-        return int(index.size)
-
-    def _entry(self, body: Any, where: str) -> BodyEntry:
-        entry = next((b for b in self.bodies if b.name == body), None)
-        if entry is None:
-            names = ", ".join(b.name for b in self.bodies)
-            raise InputError(f"no body {body!r}", where, f"The bodies are: {names or 'none'}")
-        return entry
-
-    def attach(
-        self,
-        body: str,
-        where: Callable[[np.ndarray], np.ndarray] | Sequence[int] | np.ndarray | str,
-        to: str,
-        *,
-        at: Callable[[np.ndarray], np.ndarray] | Sequence[int] | np.ndarray | str | None = None,
-        stiffness: float | None = None,
-        distance: float | None = None,
-        strength: float | None = None,
-        name: str | None = None,
-    ) -> str:
-        """Attach vertices of a body to another body, to other vertices of the same one, or to a collider.
-
-        Each vertex is held to the nearest point of the other body, as if by a rod with joints at its ends; where they
-        meet it is a joint. Vertices that are attached to a collider are pinned, and go where the collider goes. Returns
-        the name of the attachment, which `Simulation.detach` takes.
-
-        Args:
-            body, where: the vertices, as in `pin`.
-            to: name of a body or of a collider.
-            at: vertices of the other body instead of the nearest point of it. Two lists of as many numbers are pairs;
-                otherwise each vertex goes to the nearest of these.
-            stiffness: of a spring in place of the rod [N/m].
-            distance: that is kept [m], as at the start if not given; another one is reached in half a second.
-            strength: mean force of a frame at which a vertex comes off [N].
-            name: must be new; numbered if not given.
-        """
-        name = new_name(name, "attachment", [a.name for a in self.attachments])
-        label = f"attachment '{name}'"
-        entry = self._entry(body, f"{label}.body")
-        index = picked_vertices(entry.mesh, where, label)
-        other = next((b for b in self.bodies if b.name == to), None)
-        is_collider = other is None and any(c.name == to for c in self.colliders)
-        if other is None and not is_collider:
-            known = [b.name for b in self.bodies] + [c.name for c in self.colliders]
-            raise InputError(f"no body or collider {to!r}", f"{label}.to", f"There are: {', '.join(known)}")
-        made = AttachmentEntry(name, body, index, to, is_collider)
-        made.stiffness = as_limit(stiffness, f"{label}.stiffness", "N/m")
-        made.distance = as_limit(distance, f"{label}.distance", "m", zero=True)
-        made.strength = as_limit(strength, f"{label}.strength", "N")
-        if other is None:
-            for key, value in (("at", at), ("stiffness", stiffness), ("distance", distance), ("strength", strength)):
-                if value is not None:
-                    raise InputError(
-                        "what is attached to a collider is pinned to it", f"{label}.{key}", f"Leave '{key}' out"
-                    )
-        elif at is not None:
-            made.at = picked_vertices(other.mesh, at, f"{label}.at")
-            listed = not (callable(where) or callable(at) or isinstance(where, str) or isinstance(at, str))
-            made.is_paired = bool(
-                listed and np.asarray(where).dtype != bool != np.asarray(at).dtype and len(made.at) == len(index)
-            )
-        elif to == body:
-            raise InputError(
-                "every vertex is the nearest point of its own body", f"{label}.at", "Give the vertices in 'at'"
-            )
-        if not made.is_paired:
-            made.vertices = np.unique(index)
-        self.attachments.append(made)
-        return name
-
     def configure(self, method: str, **settings: Any) -> None:
         """Set settings of a method, such as ``configure("mass_spring", integrator="verlet")``."""
         cls = solver_class(method)
@@ -650,14 +377,9 @@ class Scene:
         state = State(model.particles.rest, model.particles.velocity, model.particles.mass, device)
         pipeline = Pipeline(self.colliders, state.count, device, model.particles.radius)
         world = World(self.gravity, pipeline.planes, pipeline.plane_count, only_planes=pipeline.only_planes)
-        methods = list(dict.fromkeys(b.method for b in entries))
-        solvers = []
-        for method in methods:
-            cls = solver_class(method)
-            solvers.append(cls(model, state, world, cls.Settings(**self.solver_settings.get(method, {})), device))
+        solvers = self._solvers(model, state, world, device)
+        ties = self._ties(model)
         chosen = self.settings
-        meshes, made = {b.name: b.mesh for b in entries}, {b.name: b for b in model.bodies}
-        ties = [find_tie(entry, meshes, made) for entry in self.attachments if not entry.is_collider]
         sim = Simulation(
             model, state, world, pipeline, solvers, chosen.frame_dt, 1, chosen.stretch_limit, device,
             dataclasses.replace(self.air, velocity=self.wind), chosen.air_density,
@@ -667,21 +389,19 @@ class Scene:
         sim.notes += model.notes
         for method in {body.method for body in model.bodies if body.options["volume"] is not None}:
             check_integrator(self.solver_settings.get(method, {}).get("integrator", ""))
-        for entry, body in zip(entries, model.bodies, strict=True):
-            for index, path in entry.pins:
-                particles = body.particle_of[index]
-                sim.pins.add(particles, model.particles.rest[particles], path, state)
-        for attached in self.attachments:
-            if attached.is_collider:
-                particles = made[attached.body].particle_of[attached.vertices]
-                slot = pipeline.slot(attached.to)
-                lead = ColliderLead(slot, *sim.pins.pose(slot, 0.0), sim.pins.pose)
-                sim.pins.add(particles, model.particles.rest[particles], lead, state)
-                sim.attachments.led[attached.name] = particles
+        self._hold(sim)
         sim.notes += check_free(ties, state.inv_mass.numpy())
-        if estimate_step or self.settings.substeps is None:
-            choose_substeps(sim, self.settings.substeps, self.name)
+        if estimate_step or chosen.substeps is None:
+            choose_substeps(sim, chosen.substeps, self.name)
         else:
-            sim.substeps = self.settings.substeps
+            sim.substeps = chosen.substeps
         warn_about_start(sim)
         return sim
+
+    def _solvers(self, model: Model, state: State, world: World, device: str) -> list[Solver]:
+        """One solver for each method that bodies are simulated with, in the order of the model."""
+        solvers = []
+        for method in dict.fromkeys(body.method for body in model.bodies):
+            cls = solver_class(method)
+            solvers.append(cls(model, state, world, cls.Settings(**self.solver_settings.get(method, {})), device))
+        return solvers

@@ -26,7 +26,7 @@ from pliant.launch import launch
 from pliant.physics.contact import PlaneData
 from pliant.run import open_recording
 from pliant.scene_file import load_scene, scene_schema
-from pliant.solvers.common.contact_response import resolve_penalty, resolve_projection
+from pliant.solvers.common.contact_response import resolve_contacts, resolve_penalty
 
 FILE = """version = 1
 
@@ -313,9 +313,10 @@ def respond(kernel, x, v, device, scalars, friction=1.0, inv_mass=1.0, velocity=
     n = len(x)
     put = lambda a, t: wp.array(np.ascontiguousarray(a), dtype=t, device=device)
     depth = np.where(x[:, 1] <= 0, -x[:, 1], -1.0).astype(np.float32)
-    constants = [put(np.full(1, friction, np.float32), float)]
-    if kernel is resolve_projection:
+    constants, no_carry = [put(np.full(1, friction, np.float32), float)], []
+    if kernel is resolve_contacts:
         constants.append(put(np.zeros(1, np.float32), float))
+        no_carry = [None]
     x_out = put(x if x_before is None else np.atleast_2d(np.asarray(x_before, np.float32)), wp.vec3)
     v_out = wp.zeros(n, dtype=wp.vec3, device=device)
     contacts = [one_plane(n, device, velocity=velocity), put(depth, float), 1, put(np.zeros(n, np.int32), int)]
@@ -323,8 +324,8 @@ def respond(kernel, x, v, device, scalars, friction=1.0, inv_mass=1.0, velocity=
     launch(
         kernel,
         n,
-        [*contacts, *constants, weights, put(x, wp.vec3), put(v, wp.vec3), *scalars],
-        [x_out, v_out],
+        [*contacts, *constants, weights, put(x, wp.vec3), *no_carry, put(v, wp.vec3), *no_carry, *scalars],
+        [x_out, *no_carry, v_out, *no_carry],
         device=device,
     )
     return x_out.numpy(), v_out.numpy()
@@ -371,7 +372,7 @@ def test_a_particle_on_a_penalty_floor_swings_and_keeps_its_energy(device):
 
 
 def test_pinned_particles_are_left_alone(device):
-    for kernel, scalars in ((resolve_penalty, [1e4, 0.0, 1e-3]), (resolve_projection, [0.01, 1e-3])):
+    for kernel, scalars in ((resolve_penalty, [1e4, 0.0, 1e-3]), (resolve_contacts, [0.01, 1e-3])):
         x, v = respond(kernel, [[0, -0.01, 0]], [[1, -1, 0]], device, scalars, inv_mass=0.0)
         np.testing.assert_allclose(np.concatenate([x, v]), [[0, -0.01, 0], [1, -1, 0]], rtol=1e-6)
 
@@ -380,7 +381,7 @@ def test_a_projection_puts_back_and_rubs(device):
     dt = 0.01
     before = [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.5, 0.0]]
     v = np.array([[0.4, -1.0, 0.0], [2.0, -1.0, 0.0], [0.0, -1.0, 0.0]])
-    x, after = respond(resolve_projection, before + dt * v, v, device, [0.01, dt], x_before=before)
+    x, after = respond(resolve_contacts, before + dt * v, v, device, [0.01, dt], x_before=before)
     # half of the change of normal speed can be taken: one sticks and stays, one slides on
     np.testing.assert_allclose(x, [[0, 0, 0], [0.015, 0, 0], [0, 0.49, 0]], atol=1e-6)
     np.testing.assert_allclose(after, [[0, 0, 0], [1.5, 0, 0], [0, -1, 0]], atol=1e-6)

@@ -11,12 +11,11 @@ import numpy as np
 import warp as wp
 
 from pliant.collide.collider import DEFAULT_SURFACE, Surface, numbers
-from pliant.collide.contacts import Contacts
 from pliant.collide.movable import Movable
+from pliant.collide.movable_detector import MovableDetector
 from pliant.collide.pose_kernels import Pose, own_place, own_place_before, velocity_at
 from pliant.collide.poses import Poses
 from pliant.errors import InputError
-from pliant.launch import launch
 from pliant.mesh.arrays import rotation as rotation_matrix
 from pliant.motion import axis_angle
 from pliant.physics.contact import PlaneData
@@ -134,39 +133,8 @@ class Box(Movable):
         return data
 
     @classmethod
-    def detector(cls, colliders: Sequence[Self], slots: Sequence[int], poses: Poses, device: str) -> BoxDetector:
-        return BoxDetector(colliders, slots, poses, device)
-
-
-class BoxDetector:
-    """Boxes on a device."""
-
-    def __init__(self, boxes: Sequence[Box], slots: Sequence[int], poses: Poses, device: str):
-        self.device = device
-        self.poses = poses
-        self.rows = wp.array([poses.rows[slot] for slot in slots], dtype=int, device=device)
-        self.boxes = wp.array([box.data() for box in boxes], dtype=BoxData, device=device)
-        self.slots = wp.array(list(slots), dtype=int, device=device)
-
-    def detect(self, before: wp.array, x: wp.array, radius: wp.array, margin: float, contacts: Contacts) -> None:
-        launch(
-            detect_boxes,
-            contacts.particles,
-            [
-                self.boxes,
-                self.slots,
-                self.rows,
-                self.poses.pose,
-                radius,
-                before,
-                x,
-                len(self.boxes),
-                contacts.slots,
-                margin,
-            ],
-            [contacts.surface, contacts.depth],
-            device=self.device,
-        )
+    def detector(cls, colliders: Sequence[Self], slots: Sequence[int], poses: Poses, device: str) -> MovableDetector:
+        return MovableDetector(detect_boxes, [c.data() for c in colliders], BoxData, slots, poses, device)
 
 
 @wp.struct

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import warp as wp
 
 from pliant.collide.capsule_kernels import CapsuleData, detect_capsules
 from pliant.collide.collider import DEFAULT_SURFACE, Surface, numbers
-from pliant.collide.contacts import Contacts
 from pliant.collide.movable import Movable
+from pliant.collide.movable_detector import MovableDetector
 from pliant.collide.poses import Poses
-from pliant.launch import launch
 from pliant.settings import check_value, setting
 from pliant.vectors import FARTHEST, as_bounded
 
@@ -125,29 +123,8 @@ class Capsule(Movable):
         return data
 
     @classmethod
-    def detector(cls, colliders: Sequence[Self], slots: Sequence[int], poses: Poses, device: str) -> CapsuleDetector:
-        return CapsuleDetector(colliders, slots, poses, device)
-
-
-class CapsuleDetector:
-    """Capsules on a device."""
-
-    def __init__(self, capsules: Sequence[Capsule], slots: Sequence[int], poses: Poses, device: str):
-        self.device = device
-        self.poses = poses
-        self.rows = wp.array([poses.rows[slot] for slot in slots], dtype=int, device=device)
-        self.data = wp.array([capsule.data() for capsule in capsules], dtype=CapsuleData, device=device)
-        self.slots = wp.array(list(slots), dtype=int, device=device)
-
-    def detect(self, before: wp.array, x: wp.array, radius: wp.array, margin: float, contacts: Contacts) -> None:
-        count = len(self.data)
-        launch(
-            detect_capsules,
-            contacts.particles,
-            [self.data, self.slots, self.rows, self.poses.pose, radius, before, x, count, contacts.slots, margin],
-            [contacts.surface, contacts.depth],
-            device=self.device,
-        )
+    def detector(cls, colliders: Sequence[Self], slots: Sequence[int], poses: Poses, device: str) -> MovableDetector:
+        return MovableDetector(detect_capsules, [c.data() for c in colliders], CapsuleData, slots, poses, device)
 
 
 COLLIDER = Capsule

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import warp as wp
 
 from pliant.collide.collider import DEFAULT_SURFACE, Surface, numbers
-from pliant.collide.contacts import Contacts
 from pliant.collide.movable import Movable
+from pliant.collide.movable_detector import MovableDetector
 from pliant.collide.poses import Poses
 from pliant.collide.sphere_kernels import SphereData, detect_spheres
-from pliant.launch import launch
 from pliant.settings import check_value, setting
 from pliant.vectors import FARTHEST, FASTEST, as_bounded
 
@@ -116,29 +114,8 @@ class Sphere(Movable):
         return data
 
     @classmethod
-    def detector(cls, colliders: Sequence[Self], slots: Sequence[int], poses: Poses, device: str) -> SphereDetector:
-        return SphereDetector(colliders, slots, poses, device)
-
-
-class SphereDetector:
-    """Spheres on a device."""
-
-    def __init__(self, spheres: Sequence[Sphere], slots: Sequence[int], poses: Poses, device: str):
-        self.device = device
-        self.poses = poses
-        self.rows = wp.array([poses.rows[slot] for slot in slots], dtype=int, device=device)
-        self.data = wp.array([sphere.data() for sphere in spheres], dtype=SphereData, device=device)
-        self.slots = wp.array(list(slots), dtype=int, device=device)
-
-    def detect(self, before: wp.array, x: wp.array, radius: wp.array, margin: float, contacts: Contacts) -> None:
-        count = len(self.data)
-        launch(
-            detect_spheres,
-            contacts.particles,
-            [self.data, self.slots, self.rows, self.poses.pose, radius, before, x, count, contacts.slots, margin],
-            [contacts.surface, contacts.depth],
-            device=self.device,
-        )
+    def detector(cls, colliders: Sequence[Self], slots: Sequence[int], poses: Poses, device: str) -> MovableDetector:
+        return MovableDetector(detect_spheres, [c.data() for c in colliders], SphereData, slots, poses, device)
 
 
 COLLIDER = Sphere

@@ -11,6 +11,8 @@ from pliant.model.state import State
 from pliant.solvers.baraff_witkin import sheet_kernels, solve_kernels, step_kernels
 from pliant.solvers.baraff_witkin.settings import BaraffWitkinSettings
 from pliant.solvers.baraff_witkin.tables import cloth_tables, make_pieces
+from pliant.solvers.common.cg_kernels import block_product
+from pliant.solvers.common.conjugate_gradients import ConjugateGradients
 from pliant.solvers.protocol import World
 
 # Parts of a dot product: one after the other on the CPU, a thread for each on CUDA.
@@ -48,17 +50,15 @@ class ImplicitStep:
         # roundings of many particles cancel in part
         self.grain = float(0.1 * 2.0**-24 * np.abs(rest).max())
         vectors = lambda k: [wp.zeros(n, dtype=wp.vec3, device=device) for _ in range(k)]
-        self.b, self.b_scaled, self.r, self.d, self.q, self.s, self.z, self.guess, self.dv, self.noise = vectors(10)
+        self.b, self.b_scaled, self.z, self.guess, self.dv, self.noise = vectors(6)
         self.x_new, self.v_new, self.push, self.impulse, self.normal, self.a, self.rub, self.rub_new = vectors(8)
         self.hold, self.hold_new = (wp.zeros(n, dtype=int, device=device) for _ in range(2))
         self.diagonal, self.inverse = (wp.zeros(n, dtype=wp.mat33, device=device) for _ in range(2))
         self.block = wp.zeros(len(self.cloth.row_other), dtype=wp.mat33, device=device)
-        self.parts, self.b_parts, self.noise_parts = (
-            wp.zeros(self.chunks, dtype=wp.float64, device=device) for _ in range(3)
-        )
-        self.scalars = wp.zeros(5, dtype=wp.float64, device=device)
+        self.cg = ConjugateGradients(n, self.first, self.count, self.chunks, device, grain=8192)
+        self.b_parts, self.noise_parts = (wp.zeros(self.chunks, dtype=wp.float64, device=device) for _ in range(2))
         self.worst = wp.zeros(self.chunks, dtype=float, device=device)
-        self.going, self.trying = (wp.zeros(1, dtype=int, device=device) for _ in range(2))
+        self.trying = wp.zeros(1, dtype=int, device=device)
         self.step = wp.zeros(1, dtype=float, device=device)
         self.tally = wp.zeros(step_kernels.SIZE, dtype=int, device=device)
 
@@ -67,11 +67,6 @@ class ImplicitStep:
 
     def _one(self, kernel: object, inputs: list, outputs: list) -> None:
         launch(kernel, 1, inputs, outputs, device=self.device)
-
-    def _dot(self, a: wp.array, b: wp.array, parts: wp.array) -> None:
-        grain = max(1, 65536 * self.chunks // max(self.count, 1))
-        inputs = [a, b, self.first, self.count, self.chunks]
-        launch(solve_kernels.dot_parts, self.chunks, inputs, [parts], device=self.device, grain=grain)
 
     def advance(self, state: State, hold: wp.array, normal: wp.array, grip: wp.array, rub: wp.array, dt: float) -> None:
         """From state.x and v to x_next and v_next, dt [s] later, in as many steps as it takes."""
@@ -87,7 +82,7 @@ class ImplicitStep:
             held = [state.inv_mass, self.hold, self.normal, grip]
             self._each(
                 step_kernels.move,
-                [*held, self.rub, state.x_next, state.v_next, self.dv, self.r, self.step],
+                [*held, self.rub, state.x_next, state.v_next, self.dv, self.cg.r, self.step],
                 [self.x_new, self.v_new, self.hold_new, self.rub_new, self.push],
             )
             launch(
@@ -100,7 +95,7 @@ class ImplicitStep:
             )
             self._one(
                 step_kernels.judge,
-                [self.worst, self.scalars, s.stretch_change, s.halvings, s.good_steps],
+                [self.worst, self.cg.scalars, s.stretch_change, s.halvings, s.good_steps],
                 [self.tally, self.trying],
             )
             self._each(
@@ -137,35 +132,24 @@ class ImplicitStep:
                 self.grain,
                 self.step,
             ],
-            [self.diagonal, self.block, self.inverse, self.b, self.b_scaled, self.r, self.d, self.noise],
+            [self.diagonal, self.block, self.inverse, self.b, self.b_scaled, self.cg.r, self.cg.d, self.noise],
             grain=512,
         )
 
     def solve(self, inv_mass: wp.array) -> None:
         """Modified conjugate gradients for dv, which holds what is prescribed and the guess."""
-        s = self.settings
-        self._dot(self.b, self.b_scaled, self.b_parts)
-        self._dot(self.r, self.d, self.parts)
-        self._dot(self.noise, self.noise, self.noise_parts)
+        s, cg = self.settings, self.cg
+        cg.dot(self.b, self.b_scaled, self.b_parts)
+        cg.dot(cg.r, cg.d)
+        cg.dot(self.noise, self.noise, self.noise_parts)
         self._one(
             solve_kernels.begin_solve,
-            [self.b_parts, self.parts, self.noise_parts, s.cg_tolerance, self.floor],
-            [self.scalars, self.going],
+            [self.b_parts, cg.parts, self.noise_parts, s.cg_tolerance, self.floor],
+            [cg.scalars, cg.going],
         )
-
-        def iterate() -> None:
-            self._each(
-                sheet_kernels.system_product, [self.cloth, self.diagonal, self.block, self.d], [self.q], grain=1536
-            )
-            self._dot(self.d, self.q, self.parts)
-            self._one(solve_kernels.find_alpha, [self.parts], [self.scalars])
-            self._each(
-                solve_kernels.descend,
-                [inv_mass, self.hold, self.normal, self.inverse, self.d, self.q, self.scalars],
-                [self.dv, self.r, self.s],
-            )
-            self._dot(self.r, self.s, self.parts)
-            self._one(solve_kernels.find_beta, [self.parts, s.cg_iterations], [self.scalars, self.going])
-            self._each(solve_kernels.turn, [self.s, self.scalars], [self.d])
-
-        repeat_while(self.going, iterate, device=self.device)
+        rows, held = [self.cloth.row_starts, self.cloth.row_other], [inv_mass, self.hold, self.normal, self.inverse]
+        cg.run(
+            lambda: self._each(block_product, [*rows, self.diagonal, self.block, cg.d], [cg.q], grain=1536),
+            lambda: self._each(solve_kernels.descend, [*held, cg.d, cg.q, cg.scalars], [self.dv, cg.r, cg.z]),
+            s.cg_iterations,
+        )

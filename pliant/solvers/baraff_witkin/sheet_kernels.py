@@ -211,20 +211,3 @@ def assemble_rows(
     b_scaled_out[i] = filtered(inverse * free_b, inv_mass[i], hold[i], normal[i])
     r_out[i] = r
     d_out[i] = filtered(inverse * free_r, inv_mass[i], hold[i], normal[i])
-
-
-@wp.kernel
-def system_product(
-    start: int,
-    cloth: Cloth,
-    diagonal: wp.array(dtype=wp.mat33),
-    block: wp.array(dtype=wp.mat33),
-    p: wp.array(dtype=wp.vec3),
-    q_out: wp.array(dtype=wp.vec3),
-):
-    """q = A p."""
-    i = start + wp.tid()
-    q = diagonal[i] * p[i]
-    for s in range(cloth.row_starts[i], cloth.row_starts[i + 1]):
-        q += block[s] * p[cloth.row_other[s]]
-    q_out[i] = q

@@ -1,9 +1,11 @@
 """Modified conjugate gradients (Baraff and Witkin 1998, section 5.3): particles move only where nothing holds them.
 
-Dot products are added in a fixed order in float64, and the scalars stay on the device.
+What any conjugate gradients need is in `common/cg_kernels.py`.
 """
 
 import warp as wp
+
+from pliant.solvers.common.cg_kernels import total_of
 
 wp.set_module_options({"enable_backward": False})
 
@@ -24,32 +26,6 @@ def filtered(value: wp.vec3, inv_mass: float, hold: int, normal: wp.vec3) -> wp.
 
 
 @wp.kernel
-def dot_parts(
-    start: int,
-    a: wp.array(dtype=wp.vec3),
-    b: wp.array(dtype=wp.vec3),
-    first: int,
-    count: int,
-    chunks: int,
-    parts_out: wp.array(dtype=wp.float64),
-):
-    """One part of a dot product: items c, c + chunks, c + 2 chunks, ... in this order, in float64."""
-    c = start + wp.tid()
-    total = wp.float64(0.0)
-    for i in range(c, count, chunks):
-        total += wp.float64(wp.dot(a[first + i], b[first + i]))
-    parts_out[c] = total
-
-
-@wp.func
-def total_of(parts: wp.array(dtype=wp.float64)) -> wp.float64:
-    total = wp.float64(0.0)
-    for c in range(parts.shape[0]):
-        total += parts[c]
-    return total
-
-
-@wp.kernel
 def begin_solve(
     b_parts: wp.array(dtype=wp.float64),
     r_parts: wp.array(dtype=wp.float64),
@@ -59,10 +35,7 @@ def begin_solve(
     scalars_out: wp.array(dtype=wp.float64),
     going_out: wp.array(dtype=int),
 ):
-    """Scalars: [r.z, alpha, beta, the r.z at which to stop, iterations done].
-
-    The end is a share of what is left without a guess, or what positions are rounded to, or `floor` [kg m^2/s^2].
-    """
+    """The end is a share of what is left without a guess, or what positions are rounded to, or `floor` [kg m^2/s^2]."""
     whole = total_of(b_parts)
     left = total_of(r_parts)
     target = wp.max(whole * wp.float64(tolerance) * wp.float64(tolerance), wp.float64(floor) + total_of(noise_parts))
@@ -71,33 +44,6 @@ def begin_solve(
     scalars_out[4] = wp.float64(0.0)
     going_out[0] = 0
     if left > target:
-        going_out[0] = 1
-
-
-@wp.kernel
-def find_alpha(parts: wp.array(dtype=wp.float64), scalars_inout: wp.array(dtype=wp.float64)):
-    """Length of the move along d."""
-    total = total_of(parts)
-    alpha = wp.float64(0.0)
-    if total > wp.float64(0.0):
-        alpha = scalars_inout[0] / total
-    scalars_inout[1] = alpha
-
-
-@wp.kernel
-def find_beta(
-    parts: wp.array(dtype=wp.float64),
-    most: int,
-    scalars_inout: wp.array(dtype=wp.float64),
-    going_out: wp.array(dtype=int),
-):
-    """How much of the old direction stays in the new one, and whether to go on; not if something is not finite."""
-    total = total_of(parts)
-    scalars_inout[2] = total / scalars_inout[0]
-    scalars_inout[0] = total
-    scalars_inout[4] = scalars_inout[4] + wp.float64(1.0)
-    going_out[0] = 0
-    if total > scalars_inout[3] and scalars_inout[4] < wp.float64(most):
         going_out[0] = 1
 
 
@@ -123,15 +69,3 @@ def descend(
     r_inout[i] = r
     free = filtered(r, inv_mass[i], hold[i], normal[i])
     z_out[i] = filtered(inverse[i] * free, inv_mass[i], hold[i], normal[i])
-
-
-@wp.kernel
-def turn(
-    start: int,
-    z: wp.array(dtype=wp.vec3),
-    scalars: wp.array(dtype=wp.float64),
-    d_inout: wp.array(dtype=wp.vec3),
-):
-    """Next search direction."""
-    i = start + wp.tid()
-    d_inout[i] = z[i] + float(scalars[2]) * d_inout[i]

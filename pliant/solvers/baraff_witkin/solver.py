@@ -114,7 +114,7 @@ class BaraffWitkin:
 
     def last_iterations(self) -> int:
         """CG iterations of the last inner step; reads back from the device."""
-        return int(self.implicit.scalars.numpy()[4])
+        return self.implicit.cg.iterations()
 
     def held_impulses(self) -> tuple[np.ndarray, np.ndarray] | None:
         impulse = self.implicit.impulse.numpy().astype(np.float64)

@@ -35,6 +35,16 @@ def put_back(
     return met
 
 
+@wp.func
+def keep_remainder(i: int, touched: int, carry_next: wp.array(dtype=wp.vec3), carry_out: wp.array(dtype=wp.vec3)):
+    """Commit what float32 has cut off; nothing of it where a surface has put the particle. Both may be empty."""
+    if carry_out.shape[0] > 0:
+        carry = carry_next[i]
+        if touched != 0:
+            carry = wp.vec3(0.0, 0.0, 0.0)
+        carry_out[i] = carry
+
+
 @wp.kernel
 def resolve_contacts(
     start: int,
@@ -56,54 +66,24 @@ def resolve_contacts(
     v_out: wp.array(dtype=wp.vec3),
     v_carry_out: wp.array(dtype=wp.vec3),
 ):
-    """Commit the prediction, put back on the surfaces what went through them."""
+    """Commit the prediction, put back on the surfaces what went through them.
+
+    A method that carries no remainders of positions or of velocities gives None for them.
+    """
     i = start + wp.tid()
     x = x_next[i]
     v = v_next[i]
-    carry = carry_next[i]
-    v_carry = v_carry_next[i]
+    touched = int(0)
     if inv_mass[i] > 0.0:
         b = body[i]
         met = put_back(i, surface, depth, slots, friction[b], restitution[b], x, v, x_inout[i], rest_speed, dt)
         x = met.x
         v = met.v
-        if met.touched != 0:
-            carry = wp.vec3(0.0, 0.0, 0.0)
-            v_carry = wp.vec3(0.0, 0.0, 0.0)
-    x_inout[i] = x
-    carry_out[i] = carry
-    v_out[i] = v
-    v_carry_out[i] = v_carry
-
-
-@wp.kernel
-def resolve_projection(
-    start: int,
-    surface: wp.array(dtype=PlaneData),
-    depth: wp.array(dtype=float),
-    slots: int,
-    body: wp.array(dtype=int),
-    friction: wp.array(dtype=float),
-    restitution: wp.array(dtype=float),
-    inv_mass: wp.array(dtype=float),
-    x_next: wp.array(dtype=wp.vec3),
-    v_next: wp.array(dtype=wp.vec3),
-    rest_speed: float,
-    dt: float,
-    x_inout: wp.array(dtype=wp.vec3),
-    v_out: wp.array(dtype=wp.vec3),
-):
-    """Commit the prediction, put back on the surfaces what went through them; for methods that carry no remainders."""
-    i = start + wp.tid()
-    x = x_next[i]
-    v = v_next[i]
-    if inv_mass[i] > 0.0:
-        b = body[i]
-        met = put_back(i, surface, depth, slots, friction[b], restitution[b], x, v, x_inout[i], rest_speed, dt)
-        x = met.x
-        v = met.v
+        touched = met.touched
     x_inout[i] = x
     v_out[i] = v
+    keep_remainder(i, touched, carry_next, carry_out)
+    keep_remainder(i, touched, v_carry_next, v_carry_out)
 
 
 @wp.kernel

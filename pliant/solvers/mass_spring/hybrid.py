@@ -9,13 +9,13 @@ from collections.abc import Sequence
 import numpy as np
 import warp as wp
 
-from pliant.launch import launch, repeat_while
+from pliant.launch import launch
 from pliant.model.model import Model
 from pliant.model.patches import OTHER_CORNERS, incidence
 from pliant.model.state import State
 from pliant.physics.volume import VOLUME_ABSOLUTE, VOLUME_PER_VOLUME
+from pliant.solvers.common.conjugate_gradients import ConjugateGradients
 from pliant.solvers.mass_spring import hybrid_kernels as kernels
-from pliant.solvers.mass_spring import implicit_kernels as solve_kernels
 from pliant.solvers.mass_spring.constants import BodyConstants
 from pliant.solvers.protocol import World
 
@@ -82,11 +82,9 @@ class Hybrid:
             np.array([*(b.particles[0] for b in model.bodies), self.first + self.count], np.int32), int
         )
         self.mass = make(model.particles.mass.astype(np.float32), float)
-        self.dv, self.r, self.d, self.q, self.z = (wp.zeros(n, dtype=wp.vec3, device=device) for _ in range(5))
+        self.cg = ConjugateGradients(n, self.first, self.count, CHUNKS, device)
+        self.dv = wp.zeros(n, dtype=wp.vec3, device=device)
         self.inverse = wp.zeros(n, dtype=float, device=device)
-        self.parts = wp.zeros(CHUNKS, dtype=wp.float64, device=device)
-        self.scalars = wp.zeros(8, dtype=wp.float64, device=device)
-        self.going = wp.zeros(1, dtype=int, device=device)
         many = len(model.bodies)
         self.sums = wp.zeros((many * BODY_CHUNKS, int(kernels.SUMS)), dtype=wp.float64, device=device)
         self.shift, self.spin = (wp.zeros(many, dtype=wp.vec3, device=device) for _ in range(2))
@@ -99,16 +97,6 @@ class Hybrid:
     def _each(self, kernel: object, inputs: list, outputs: list, grain: int = 4096) -> None:
         launch(kernel, self.count, inputs, outputs, device=self.device, first=self.first, grain=grain)
 
-    def _dot(self, a: wp.array, b: wp.array) -> None:
-        launch(
-            solve_kernels.dot_parts,
-            CHUNKS,
-            [a, b, self.first, self.count, CHUNKS],
-            [self.parts],
-            device=self.device,
-            grain=max(1, 65536 * CHUNKS // max(self.count, 1)),
-        )
-
     def step(
         self, state: State, a: wp.array, now: tuple[wp.array, ...], later: tuple[wp.array, ...], dt: float
     ) -> None:
@@ -117,21 +105,14 @@ class Hybrid:
         w = state.inv_mass
         system = [self.links, self.bodies, self.mass, w]
         gravity = wp.vec3(*self.world.gravity)
-        self._each(kernels.begin, [*system, a, v, gravity, dt], [self.inverse, self.dv, self.r, self.d], grain=1024)
-        one = lambda kernel, inputs, outputs: launch(kernel, 1, inputs, outputs, device=self.device)
-        self._dot(self.r, self.d)
-        one(solve_kernels.begin_solve, [self.parts, self.tolerance], [self.scalars, self.going])
-
-        def iterate() -> None:
-            self._each(kernels.product, [*system, self.d, dt], [self.q], grain=1024)
-            self._dot(self.d, self.q)
-            one(solve_kernels.find_alpha, [self.parts], [self.scalars])
-            self._each(kernels.descend, [self.inverse, self.d, self.q, self.scalars], [self.dv, self.r, self.z])
-            self._dot(self.r, self.z)
-            one(solve_kernels.find_beta, [self.parts, self.iterations], [self.scalars, self.going])
-            self._each(solve_kernels.turn, [self.z, self.scalars], [self.d])
-
-        repeat_while(self.going, iterate, device=self.device)
+        cg = self.cg
+        self._each(kernels.begin, [*system, a, v, gravity, dt], [self.inverse, self.dv, cg.r, cg.d], grain=1024)
+        cg.begin(self.tolerance)
+        cg.run(
+            lambda: self._each(kernels.product, [*system, cg.d, dt], [cg.q], grain=1024),
+            lambda: self._each(kernels.descend, [self.inverse, cg.d, cg.q, cg.scalars], [self.dv, cg.r, cg.z]),
+            self.iterations,
+        )
         many = len(self.model.bodies)
         outside = [state.f_ext, int(self.world.has_f_ext), gravity, dt]
         launch(
@@ -149,7 +130,7 @@ class Hybrid:
 
     def last_iterations(self) -> int:
         """CG iterations of the last step; reads back from the device."""
-        return int(self.scalars.numpy()[4])
+        return self.cg.iterations()
 
 
 def element_weights(

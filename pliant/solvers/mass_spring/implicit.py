@@ -10,11 +10,13 @@ from collections.abc import Callable
 import numpy as np
 import warp as wp
 
-from pliant.launch import copy, launch, repeat_while
+from pliant.launch import copy, launch
 from pliant.model.model import Model
 from pliant.model.patches import OTHER_CORNERS, incidence
 from pliant.model.springs import Springs
 from pliant.model.state import State
+from pliant.solvers.common.cg_kernels import block_product
+from pliant.solvers.common.conjugate_gradients import ConjugateGradients
 from pliant.solvers.mass_spring import implicit_kernels as kernels
 from pliant.solvers.mass_spring import newton_kernels as newton
 from pliant.solvers.protocol import World
@@ -62,9 +64,7 @@ class ImplicitEuler:
         self.mass = wp.array(model.particles.mass.astype(np.float32), dtype=float, device=device)
         self.world = world
         self.rest_speed = rest_speed
-        self.az, self.r, self.d, self.q, self.z, self.dv, self.normal, self.full = (
-            wp.zeros(n, dtype=wp.vec3, device=device) for _ in range(8)
-        )
+        self.az, self.dv, self.normal, self.full = (wp.zeros(n, dtype=wp.vec3, device=device) for _ in range(4))
         self.v, self.v_trial, self.x_trial, self.x_linear = (
             wp.zeros(n, dtype=wp.vec3, device=device) for _ in range(4)
         )
@@ -76,26 +76,15 @@ class ImplicitEuler:
         self.inverse = wp.zeros(n, dtype=wp.mat33, device=device)
         self.diagonal = wp.zeros(n, dtype=wp.mat33, device=device)
         self.block = wp.zeros(2 * model.springs.count, dtype=wp.mat33, device=device)
-        self.parts = wp.zeros(CHUNKS, dtype=wp.float64, device=device)
-        self.scalars = wp.zeros(8, dtype=wp.float64, device=device)
-        self.going = wp.zeros(1, dtype=int, device=device)
+        self.cg = ConjugateGradients(n, self.first, self.count, CHUNKS, device)
 
     def _each(self, kernel: object, inputs: list, outputs: list, grain: int = 4096) -> None:
         launch(kernel, self.count, inputs, outputs, device=self.device, first=self.first, grain=grain)
 
     def _product(self, p: wp.array, out: wp.array) -> None:
         """out = A p."""
-        self._each(kernels.system_product, [self.around, self.diagonal, self.block, p], [out], grain=1024)
-
-    def _dot(self, a: wp.array, b: wp.array) -> None:
-        launch(
-            kernels.dot_parts,
-            CHUNKS,
-            [a, b, self.first, self.count, CHUNKS],
-            [self.parts],
-            device=self.device,
-            grain=max(1, 65536 * CHUNKS // max(self.count, 1)),
-        )
+        rows = [self.around.spring_starts, self.around.spring_other]
+        self._each(block_product, [*rows, self.diagonal, self.block, p], [out], grain=1024)
 
     def _solve(self, w: wp.array, dt: float) -> None:
         """Filtered CG for the change dv of the velocities; what dv holds at first is prescribed (z in the paper)."""
@@ -105,26 +94,19 @@ class ImplicitEuler:
             [self.diagonal, self.block, self.inverse],
             grain=256,
         )
+        cg = self.cg
         self._product(self.dv, self.az)
-        self._each(newton.first_direction, [w, self.full, self.az, self.normal, self.inverse], [self.r, self.d])
-        one = lambda kernel, inputs, outputs: launch(kernel, 1, inputs, outputs, device=self.device)
-        self._dot(self.r, self.d)
-        one(kernels.begin_solve, [self.parts, self.tolerance], [self.scalars, self.going])
-
-        def iterate() -> None:
-            self._product(self.d, self.q)
-            self._dot(self.d, self.q)
-            one(kernels.find_alpha, [self.parts], [self.scalars])
-            self._each(
+        self._each(newton.first_direction, [w, self.full, self.az, self.normal, self.inverse], [cg.r, cg.d])
+        cg.begin(self.tolerance)
+        cg.run(
+            lambda: self._product(cg.d, cg.q),
+            lambda: self._each(
                 kernels.descend,
-                [w, self.normal, self.inverse, self.d, self.q, self.scalars],
-                [self.dv, self.r, self.z],
-            )
-            self._dot(self.r, self.z)
-            one(kernels.find_beta, [self.parts, self.iterations], [self.scalars, self.going])
-            self._each(kernels.turn, [self.z, self.scalars], [self.d])
-
-        repeat_while(self.going, iterate, device=self.device)
+                [w, self.normal, self.inverse, cg.d, cg.q, cg.scalars],
+                [self.dv, cg.r, cg.z],
+            ),
+            self.iterations,
+        )
 
     def _note_merit(self, state: State, v_before: wp.array, x: wp.array, v: wp.array, dt: float, place: int) -> None:
         """Store what implicit Euler minimises at positions x and velocities v."""
@@ -144,7 +126,7 @@ class ImplicitEuler:
             newton.merit_particles,
             CHUNKS,
             [*particles, gravity, dt, self.first, self.count, CHUNKS],
-            [self.parts],
+            [self.cg.parts],
             device=self.device,
             grain=grain,
         )
@@ -152,11 +134,11 @@ class ImplicitEuler:
             newton.merit_elements,
             CHUNKS,
             [self.around, self.bodies, x, v, dt, self.first, self.count, self.tets, CHUNKS],
-            [self.parts],
+            [self.cg.parts],
             device=self.device,
             grain=grain // 8 + 1,
         )
-        launch(newton.note_merit, 1, [self.parts, place], [self.merit], device=self.device)
+        launch(newton.note_merit, 1, [self.cg.parts, place], [self.merit], device=self.device)
 
     def step(
         self,
@@ -235,7 +217,7 @@ class ImplicitEuler:
 
     def last_iterations(self) -> int:
         """CG iterations of the last step; reads back from the device."""
-        return int(self.scalars.numpy()[4])
+        return self.cg.iterations()
 
 
 def _spring_constants(model: Model, springs: Springs) -> np.ndarray:

@@ -1,9 +1,7 @@
-"""The linear system of implicit Euler: its matrix in 3 x 3 blocks, products with it, and a preconditioned CG that keeps
-its scalars on the device.
+"""The linear system of implicit Euler: its matrix in 3 x 3 blocks, and the move of its solve.
 
 Every edge of a tet or triangle is a spring, so a row of the matrix has one block for the particle and one for each of
-its springs. Rows are gathered by their particle, and dot products are added in a fixed order in float64, so the solve
-is deterministic.
+its springs. Rows are gathered by their particle, so the solve is deterministic.
 """
 
 import warp as wp
@@ -109,99 +107,12 @@ def assemble_rows(
     inverse_out[i] = wp.inverse(row)
 
 
-@wp.kernel
-def system_product(
-    start: int,
-    around: Around,
-    diagonal: wp.array(dtype=wp.mat33),
-    block: wp.array(dtype=wp.mat33),
-    p: wp.array(dtype=wp.vec3),
-    q_out: wp.array(dtype=wp.vec3),
-):
-    """q = A p."""
-    i = start + wp.tid()
-    q = diagonal[i] * p[i]
-    for s in range(around.spring_starts[i], around.spring_starts[i + 1]):
-        q += block[s] * p[around.spring_other[s]]
-    q_out[i] = q
-
-
 @wp.func
 def filtered(value: wp.vec3, inv_mass: float, normal: wp.vec3) -> wp.vec3:
     """The part of a vector that a pin (nothing) or a contact (the tangent plane) leaves free (Baraff-Witkin's S)."""
     if inv_mass == 0.0:
         return wp.vec3(0.0, 0.0, 0.0)
     return value - wp.dot(value, normal) * normal
-
-
-@wp.kernel
-def dot_parts(
-    start: int,
-    a: wp.array(dtype=wp.vec3),
-    b: wp.array(dtype=wp.vec3),
-    first: int,
-    count: int,
-    chunks: int,
-    parts_out: wp.array(dtype=wp.float64),
-):
-    """One part of a dot product: items c, c + chunks, c + 2 chunks, ... in this order, in float64."""
-    c = start + wp.tid()
-    total = wp.float64(0.0)
-    for i in range(c, count, chunks):
-        total += wp.float64(wp.dot(a[first + i], b[first + i]))
-    parts_out[c] = total
-
-
-@wp.func
-def total_of(parts: wp.array(dtype=wp.float64)) -> wp.float64:
-    total = wp.float64(0.0)
-    for c in range(parts.shape[0]):
-        total += parts[c]
-    return total
-
-
-@wp.kernel
-def begin_solve(
-    parts: wp.array(dtype=wp.float64),
-    tolerance: float,
-    scalars_out: wp.array(dtype=wp.float64),
-    going_out: wp.array(dtype=int),
-):
-    """Scalars: [r.z, alpha, beta, the r.z at which to stop, iterations done]."""
-    total = total_of(parts)
-    scalars_out[0] = total
-    scalars_out[3] = total * wp.float64(tolerance) * wp.float64(tolerance)
-    scalars_out[4] = wp.float64(0.0)
-    going_out[0] = 0
-    if total > wp.float64(0.0):
-        going_out[0] = 1
-
-
-@wp.kernel
-def find_alpha(parts: wp.array(dtype=wp.float64), scalars_inout: wp.array(dtype=wp.float64)):
-    """Length of the move along d."""
-    total = total_of(parts)
-    alpha = wp.float64(0.0)
-    if total > wp.float64(0.0):
-        alpha = scalars_inout[0] / total
-    scalars_inout[1] = alpha
-
-
-@wp.kernel
-def find_beta(
-    parts: wp.array(dtype=wp.float64),
-    most: int,
-    scalars_inout: wp.array(dtype=wp.float64),
-    going_out: wp.array(dtype=int),
-):
-    """How much of the old direction stays in the new one, and whether to go on."""
-    total = total_of(parts)
-    scalars_inout[2] = total / scalars_inout[0]
-    scalars_inout[0] = total
-    scalars_inout[4] = scalars_inout[4] + wp.float64(1.0)
-    going_out[0] = 0
-    if total > scalars_inout[3] and scalars_inout[4] < wp.float64(most):
-        going_out[0] = 1
 
 
 @wp.kernel
@@ -224,15 +135,3 @@ def descend(
     r = r_inout[i] - alpha * filtered(q[i], inv_mass[i], normal[i])
     r_inout[i] = r
     z_out[i] = filtered(inverse[i] * r, inv_mass[i], normal[i])
-
-
-@wp.kernel
-def turn(
-    start: int,
-    z: wp.array(dtype=wp.vec3),
-    scalars: wp.array(dtype=wp.float64),
-    d_inout: wp.array(dtype=wp.vec3),
-):
-    """Next search direction."""
-    i = start + wp.tid()
-    d_inout[i] = z[i] + float(scalars[2]) * d_inout[i]

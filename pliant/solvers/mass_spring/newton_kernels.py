@@ -6,8 +6,9 @@ from pliant.physics.contact import PlaneData
 from pliant.physics.integrate import add_carried
 from pliant.physics.spring import spring_energy
 from pliant.physics.volume import pressure_scale, six_volume_rate
+from pliant.solvers.common.cg_kernels import total_of
 from pliant.solvers.mass_spring.constants import RATE, BodyConstants
-from pliant.solvers.mass_spring.implicit_kernels import Around, filtered, total_of
+from pliant.solvers.mass_spring.implicit_kernels import Around, filtered
 
 wp.set_module_options({"enable_backward": False})
 

@@ -16,7 +16,7 @@ from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.model.model import Elements, Model
 from pliant.model.state import State
-from pliant.solvers.common.contact_response import resolve_penalty, resolve_projection
+from pliant.solvers.common.contact_response import resolve_contacts, resolve_penalty
 from pliant.solvers.protocol import BodySpec, World
 from pliant.solvers.shape_matching.cluster_group import ClusterGroup
 from pliant.solvers.shape_matching.constants import BodyMatch, Stiffness, body_stiffness, step_constants
@@ -131,13 +131,15 @@ class ShapeMatching:
 
     def resolve(self, state: State, contacts: Contacts, dt: float) -> None:
         found = [contacts.surface, contacts.depth, contacts.slots, self.body_index, self.friction]
-        moved = [state.inv_mass, state.x_next, state.v_next]
         if self.settings.contact == "penalty":
+            kernel, there = resolve_penalty, [state.x, state.v]
             rate = min(self.settings.penalty_rate, STEEPEST / dt)
-            kernel, inputs = resolve_penalty, [*found, *moved, rate * rate, rate, dt]
+            inputs = [*found, state.inv_mass, state.x_next, state.v_next, rate * rate, rate, dt]
         else:
-            kernel, inputs = resolve_projection, [*found, self.restitution, *moved, self.settings.rest_speed, dt]
-        launch(kernel, self.count, inputs, [state.x, state.v], device=self.device, first=self.first)
+            kernel, there = resolve_contacts, [state.x, None, state.v, None]
+            moved = [state.inv_mass, state.x_next, None, state.v_next, None]
+            inputs = [*found, self.restitution, *moved, self.settings.rest_speed, dt]
+        launch(kernel, self.count, inputs, there, device=self.device, first=self.first)
 
     def can_fuse(self) -> bool:
         return self.settings.contact == "projection" and self.world.only_planes

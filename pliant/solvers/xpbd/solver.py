@@ -16,19 +16,13 @@ from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.model.model import Elements, Model
 from pliant.model.state import State
+from pliant.solvers.common.contact_response import resolve_contacts
 from pliant.solvers.common.tearing import Tearing
 from pliant.solvers.protocol import BodySpec, World
 from pliant.solvers.xpbd.elements import Shape, xpbd_elements
 from pliant.solvers.xpbd.mesh_part import MeshPart
 from pliant.solvers.xpbd.settings import XpbdSettings
-from pliant.solvers.xpbd.step_kernels import (
-    Free,
-    commit_and_go_on,
-    commit_moves,
-    move_freely,
-    predict_moves,
-    resolve_moves,
-)
+from pliant.solvers.xpbd.step_kernels import Free, commit_and_go_on, commit_moves, move_freely, predict_moves
 from pliant.solvers.xpbd.torn import parted_springs
 from pliant.solvers.xpbd.wanted import wanted_step
 
@@ -139,8 +133,9 @@ class Xpbd:
 
     def resolve(self, state: State, contacts: Contacts, dt: float) -> None:
         found = [contacts.surface, contacts.depth, contacts.slots, self.body_index, self.friction, self.restitution]
-        moved = [state.inv_mass, state.x_next, self.carry_next, state.v_next]
-        self._each(resolve_moves, [*found, *moved, self.settings.rest_speed, dt], [state.x, self.carry, state.v])
+        moved = [state.inv_mass, state.x_next, self.carry_next, state.v_next, None]
+        there = [state.x, self.carry, state.v, None]
+        self._each(resolve_contacts, [*found, *moved, self.settings.rest_speed, dt], there)
         if self.meshes is not None:
             self.meshes.tear(state, self.carry)
 

@@ -4,7 +4,6 @@ import warp as wp
 
 from pliant.physics.contact import PlaneData, ball_meets_planes
 from pliant.physics.integrate import add_carried
-from pliant.solvers.common.contact_response import put_back
 
 wp.set_module_options({"enable_backward": False})
 
@@ -226,39 +225,3 @@ def commit_and_go_on(
     carry_inout[i] = out.carry
     v_inout[i] = out.v
     begin(i, w, drag[b], f_ext, out.x, out.carry, out.v, step, base_out, pace_out, move_inout)
-
-
-@wp.kernel
-def resolve_moves(
-    start: int,
-    surface: wp.array(dtype=PlaneData),
-    depth: wp.array(dtype=float),
-    slots: int,
-    body: wp.array(dtype=int),
-    friction: wp.array(dtype=float),
-    restitution: wp.array(dtype=float),
-    inv_mass: wp.array(dtype=float),
-    x_next: wp.array(dtype=wp.vec3),
-    carry_next: wp.array(dtype=wp.vec3),
-    v_next: wp.array(dtype=wp.vec3),
-    rest_speed: float,
-    dt: float,
-    x_inout: wp.array(dtype=wp.vec3),
-    carry_out: wp.array(dtype=wp.vec3),
-    v_out: wp.array(dtype=wp.vec3),
-):
-    """Commit the prediction, put back on the surfaces what went through them."""
-    i = start + wp.tid()
-    x = x_next[i]
-    v = v_next[i]
-    carry = carry_next[i]
-    if inv_mass[i] > 0.0:
-        b = body[i]
-        met = put_back(i, surface, depth, slots, friction[b], restitution[b], x, v, x_inout[i], rest_speed, dt)
-        x = met.x
-        v = met.v
-        if met.touched != 0:
-            carry = wp.vec3(0.0, 0.0, 0.0)
-    x_inout[i] = x
-    carry_out[i] = carry
-    v_out[i] = v

@@ -29,7 +29,7 @@ def assembled(sim, x, v=None, h=1e-3):
     starts, other = step.cloth.row_starts.numpy(), step.cloth.row_other.numpy()
     owner = np.repeat(np.arange(n), np.diff(starts))
     matrix[owner, :, other, :] = step.block.numpy()
-    return matrix.reshape(3 * n, 3 * n), step.r.numpy().astype(float)
+    return matrix.reshape(3 * n, 3 * n), step.cg.r.numpy().astype(float)
 
 
 def force_differences(solver, x, eps=1e-6):
@@ -158,6 +158,6 @@ def test_modified_cg_equals_a_dense_constrained_solve(bent):
     s = projection.reshape(3 * n, 3 * n)
     step.a.zero_()
     step.assemble(state, solver.grip)
-    r = step.r.numpy().astype(float).ravel()  # what is left at dv = z
+    r = step.cg.r.numpy().astype(float).ravel()  # what is left at dv = z
     expected = z.ravel() + np.linalg.pinv(s @ matrix @ s, rcond=1e-9) @ (s @ r)
     np.testing.assert_allclose(dv.ravel(), expected, atol=2e-4 * np.abs(expected).max())
