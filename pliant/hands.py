@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 # What an explicit pull may use of the step: k <= LIMIT m / dt^2 and c <= LIMIT m / dt. Of (omega h)^2 + 2 c h <= 4
 # that takes 0.75, and a body with a step of 0.7 times its own stable one at most 2.8.
 LIMIT = 0.25
-# Most that the sizes of a patch's weights may add up to; they themselves add up to 1.
+# Most that the sizes of a patch's weights may add up to; they themselves add up to 1. A body that folds does not keep
+# its rim where the rest of it says: what is pushed back there to pull the rim only drives the two apart.
 MOST_PUSH = 2.0
+MOST_PUSH_FOLDING = 1.0
 # Methods whose velocity is that of before the forces' kick: under a force f it is -f h / 2 m at rest, not zero.
 EARLY_VELOCITY = ("shape_matching",)
 
@@ -43,7 +45,7 @@ def pull_particle(
         x = sim.state.x.numpy().astype(np.float64)
         near = _nearest(sim, body, x, x[particle], particle)
         if count is None:
-            count = _enough(sim, x, near, x[particle], _needed_mass(sim, strength, drag))
+            count = _enough(sim, body, x, near, x[particle], _needed_mass(sim, strength, drag))
     return _start(sim, body, near[:count], None, None, goal, strength, drag)
 
 
@@ -61,19 +63,20 @@ def pull_seen(
     strength, drag = _checked(stiffness, damping)
     count = _as_spread(spread)
     goal = as_bounded(target, FARTHEST, "pull.target", "m")
+    needed = _needed_mass(sim, strength, drag)
     if drag is None:
         drag = math.sqrt(strength * float(sim.model.particles.mass[slice(*body.particles)].sum()))
+        if not _folds(body):  # a patch large enough to damp all of a sheet no longer is where its vertex is
+            needed = _needed_mass(sim, strength, drag)
     seen = sim.surface_positions(body.name)[number].astype(np.float64)
     x = sim.state.x.numpy().astype(np.float64)
     hosts, weights = _hosts(sim, body, number)
     mass = sim.masses()
-    if len(hosts) and (
-        count == 1 or (count is None and _held_mass(weights, mass[hosts]) >= _needed_mass(sim, strength, drag))
-    ):
+    if len(hosts) and (count == 1 or (count is None and _held_mass(weights, mass[hosts]) >= needed)):
         return _start(sim, body, hosts, weights, seen, goal, strength, drag)
     near = _nearest(sim, body, x, seen, int(hosts[np.argmax(weights)]) if len(hosts) else None)
     if count is None:
-        count = _enough(sim, x, near, seen, _needed_mass(sim, strength, drag))
+        count = _enough(sim, body, x, near, seen, needed)
     return _start(sim, body, near[:count], None, seen, goal, strength, drag)
 
 
@@ -96,7 +99,7 @@ def _start(
     mass = sim.masses()[members]
     point = x[0] if point is None else point
     if weights is None:
-        weights = _weights(x, mass, point, stiffness * sim.dt**2 / LIMIT)
+        weights = _weights(x, mass, point, _most_push(body), stiffness * sim.dt**2 / LIMIT)
     held = _held_mass(weights, mass)
     used = min(stiffness, LIMIT * held / sim.dt**2)
     drag = min(2.0 * math.sqrt(used * held) if damping is None else damping, LIMIT * held / sim.dt)
@@ -108,12 +111,22 @@ def _start(
     return slot
 
 
-def _weights(x: np.ndarray, mass: np.ndarray, point: np.ndarray, least: float = 0.0) -> np.ndarray:
+def _folds(body: Body) -> bool:
+    """Whether a body is thin and nothing but bending keeps it from folding: sheets and rods without clusters."""
+    return body.clusters is None and body.tets[0] == body.tets[1]
+
+
+def _most_push(body: Body) -> float:
+    return MOST_PUSH_FOLDING if _folds(body) else MOST_PUSH
+
+
+def _weights(x: np.ndarray, mass: np.ndarray, point: np.ndarray, most: float, least: float = 0.0) -> np.ndarray:
     """Weights (n,) of particles x [m] (n, 3) that add up to 1 and have the point as their mean, as far as they can.
 
     Of all such weights w_i = m_i (a + b . (x_i - p)) hold the most mass. The force then acts at the point itself, with
-    its torque, and the point turns with the body. Where they would push many particles back to pull others, or hold
-    less than the `least` mass [kg], they are mixed with weights that go with the masses.
+    its torque, and the point turns with the body. Where they would push many particles back to pull others, so that
+    their sizes add up to more than `most`, or hold less than the `least` mass [kg], they are mixed with weights that go
+    with the masses.
     """
     plain = mass / mass.sum()
     way = x - point
@@ -128,7 +141,7 @@ def _weights(x: np.ndarray, mass: np.ndarray, point: np.ndarray, least: float = 
     exact /= exact.sum()
     for part in np.linspace(1.0, 0.0, 21):
         mixed = plain + part * (exact - plain)
-        if np.abs(mixed).sum() <= MOST_PUSH and _held_mass(mixed, mass) >= least:
+        if np.abs(mixed).sum() <= most + 1e-9 and _held_mass(mixed, mass) >= least:
             return mixed
     return plain
 
@@ -143,11 +156,12 @@ def _needed_mass(sim: Touching, stiffness: float, damping: float | None) -> floa
     return max(stiffness * sim.dt**2, (damping or 0.0) * sim.dt) / LIMIT
 
 
-def _enough(sim: Touching, x: np.ndarray, near: np.ndarray, point: np.ndarray, needed: float) -> int:
+def _enough(sim: Touching, body: Body, x: np.ndarray, near: np.ndarray, point: np.ndarray, needed: float) -> int:
     """How many of these particles must be held for the mass that is needed, growing by a third at a time, or all."""
     mass, count = sim.masses()[near], 1
     while count < len(near):
-        if _held_mass(_weights(x[near[:count]], mass[:count], point), mass[:count]) >= needed * (1.0 - 1e-9):
+        weights = _weights(x[near[:count]], mass[:count], point, _most_push(body))
+        if _held_mass(weights, mass[:count]) >= needed * (1.0 - 1e-9):
             break
         count += 1 + count // 3
     return min(count, len(near))
@@ -156,7 +170,8 @@ def _enough(sim: Touching, x: np.ndarray, near: np.ndarray, point: np.ndarray, n
 def _nearest(sim: Touching, body: Body, x: np.ndarray, point: np.ndarray, first: int | None) -> np.ndarray:
     """The particles of a body nearest to a point, at most 256, the nearest first.
 
-    Of a body that has come apart only those of one piece count: the one of `first`, or of the nearest.
+    Of a body that has come apart only those of one piece count: the one of `first`, or of the nearest. Of pinned ones
+    none counts but this first: a force on them is lost.
     """
     own = np.arange(*body.particles)
     if body.splits:
@@ -167,6 +182,8 @@ def _nearest(sim: Touching, body: Body, x: np.ndarray, point: np.ndarray, first:
     if piece is not None:
         kept = piece[own] == piece[start]
         own, distance = own[kept], distance[kept]
+    kept = (sim.state.inv_mass.numpy()[own] > 0.0) | (own == start)
+    own, distance = own[kept], distance[kept]
     distance[own == start] = -1.0
     if len(own) > MEMBERS:
         # all that are as near as the 256th, so that which of them are taken does not depend on a partition

@@ -193,6 +193,25 @@ def test_a_patch_is_of_one_piece(device):
     assert 1 < len(members) < len(x) and len(set(piece[members])) == 1
 
 
+@pytest.mark.parametrize("method", ["mass_spring", "xpbd", "baraff_witkin"])
+def test_the_corner_of_a_sheet_is_held_by_what_is_near_it(method):
+    """A sheet folds: its corner is not where the rest of it says, and pins take no share of the force."""
+    scene = Scene(gravity=(0, 0, 0), substeps=4)
+    sheet = shapes.sheet(size=(0.4, 0.4), cells=(8, 8))
+    scene.add_body(sheet, Material(young=1e5, thickness=0.002), method=method, name="sheet")
+    corner, beside = np.argsort(np.linalg.norm(sheet.vertices - sheet.vertices.max(axis=0), axis=1))[:2]
+    scene.pin("sheet", [int(beside)])
+    sim = build(scene, "cpu")
+    mass = float(sim.model.particles.mass.sum())
+    start = sim.surface_positions("sheet")[corner]
+    pull = sim.pulls.get(sim.pull_seen("sheet", int(corner), start, RATE * mass))
+    assert not any("weakened" in note for note in sim.notes)
+    assert (pull.weights >= 0.0).all() and pull.weights.sum() == pytest.approx(1.0)
+    assert np.linalg.norm(sim.state.x.numpy()[pull.members] - start, axis=1).max() < 0.15
+    several = sim.pulls.get(sim.pull_seen("sheet", int(corner), start, RATE * mass, spread=20))
+    assert len(several.members) == 20 and sim.body("sheet").particle_of[beside] not in several.members
+
+
 def pulled(device="cpu"):
     sim = build(make_scene(BOX, SOFT, gravity=(0, -9.81, 0), frame_dt=0.01, substeps=9), device)
     sim.pull("body", 0, (0.3, 0.5, 0.1), 300.0, spread=50)

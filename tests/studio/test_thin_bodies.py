@@ -90,13 +90,14 @@ def test_thin_bodies_follow_a_hand_and_are_let_go(tmp_path, body, method):
     seen = sim.surface_positions(name)
     vertex = int(seen[:, 1].argmin())
     at = seen[vertex].astype(float)
-    goal = tuple(at + [0.05, 0.1, 0.05])
+    # within reach of where it is pinned; without a hand all of them but the hair fall 0.2 m and more below it
+    goal = tuple(at + [0.0, 0.04, 0.03])
     here.hands.grab(here.lanes, "c", name, vertex, tuple(at), 1.0)
     for _ in range(60):
         here.hands.drag(here.lanes, "c", goal, 1)
         here.advance()
-    handle = here.hands.grabs["c"].handles[0]
-    assert np.linalg.norm(sim.pull_point(handle) - goal) < 0.06
+    # it hangs g / 225 = 44 mm below the hand at most, or less where pins carry it, and still swings a little
+    assert np.linalg.norm(sim.surface_positions(name)[vertex] - goal) < 0.06
     for _ in range(15):
         here.hands.drag(here.lanes, "c", (4.0, 4.0, 4.0), 2)
         here.advance()

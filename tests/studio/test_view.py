@@ -427,7 +427,8 @@ def test_tools_that_nothing_can_do_are_absent(page, server):
     assert page.evaluate("pliantView.tool") == "drag"
 
 
-TWO_FINGERS = """([x, y, apart]) => {
+# Two fingers come down 40 pixels apart, the first is moved by `slip` before; the second goes `apart` pixels further.
+TWO_FINGERS = """([x, y, apart, slip]) => {
   const finger = (kind, id, at) => pliantView.canvas.dispatchEvent(new PointerEvent(kind, {
     pointerId: id, pointerType: "touch", isPrimary: id === 11, bubbles: true, cancelable: true,
     clientX: at, clientY: y, pageX: at, pageY: y, button: kind === "pointermove" ? -1 : 0, buttons: 1}));
@@ -435,8 +436,9 @@ TWO_FINGERS = """([x, y, apart]) => {
   const before = away();
   const capture = ["setPointerCapture", "releasePointerCapture"]; // no browser captures fingers that are not there
   for (const name of capture) pliantView.canvas[name] = () => {};
-  finger("pointerdown", 11, x);
+  finger("pointerdown", 11, x - slip);
   const held = pliantView.dragging !== null;
+  if (slip) finger("pointermove", 11, x);
   finger("pointerdown", 12, x + 40);
   const free = pliantView.dragging === null && pliantView.tools.gesture === null;
   for (let step = 1; step <= 5; step++) finger("pointermove", 12, x + 40 + step * apart / 5);
@@ -444,27 +446,30 @@ TWO_FINGERS = """([x, y, apart]) => {
   finger("pointerup", 12, x + 40 + apart);
   finger("pointerup", 11, x);
   for (const name of capture) delete pliantView.canvas[name];
-  return {held, free, ratio: away() / before};
+  return {held, free, ratio: away() / before, speed: controls.zoomSpeed};
 }"""
 
 
-def test_two_fingers_let_a_body_go_and_pinch_the_camera(browser, server):
-    # a page of its own: what other tests did with the camera would go on gliding
-    page = opened(browser, server)
-    try:
-        paused(page)
+def test_two_fingers_let_a_body_go_and_pinch_the_camera(page, server):
+    paused(page)
+    # an earlier drag that ended elsewhere: the fingers that come later begin where they are
+    front = front_vertex(page)
+    page.mouse.move(front["x"], front["y"])
+    page.mouse.down()
+    page.mouse.move(front["x"] + 50, front["y"] - 30, steps=3)
+    page.mouse.up()
+    server.commands("release")
+    for apart, slip in ((80, 0), (80, 6), (-25, 0), (-25, 6)):
+        page.evaluate("pliantView.frameScene()")
         front = front_vertex(page)
-        nearer = page.evaluate(TWO_FINGERS, [front["x"], front["y"], 80])
-        assert nearer["held"] and nearer["free"]
-        assert nearer["ratio"] < 0.9
-        farther = page.evaluate(TWO_FINGERS, [front["x"], front["y"], -25])
-        assert farther["ratio"] > 1.1, (nearer, farther)
+        pinch = page.evaluate(TWO_FINGERS, [front["x"], front["y"], apart, slip])
+        assert pinch["held"] and pinch["free"]
+        # the camera comes nearer as the fingers part, and goes away as they close
+        assert pinch["ratio"] == pytest.approx((40 / (40 + apart)) ** pinch["speed"], rel=1e-3)
         assert {"grab", "release"} <= {command["do"] for command in server.commands("release")}
-        page.evaluate("pliantView.look.unframed = true")
-        frames(page)
-        assert page.evaluate("pliantView.tools.gesture === null && pliantView.stage.controls.enabled")
-    finally:
-        page.context.close()
+    page.evaluate("pliantView.look.unframed = true")
+    frames(page)
+    assert page.evaluate("pliantView.tools.gesture === null && pliantView.stage.controls.enabled")
 
 
 def test_it_fits_a_phone(browser, server):

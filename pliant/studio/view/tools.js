@@ -21,6 +21,7 @@ export class Tools {
     this.name = "drag";
     this.gesture = null;
     this.pointerId = null;
+    this.last = null; // the newest event of the gesture's pointer: where that finger is
     this.canvas = view.canvas;
     const root = view.root;
     this.removers = [
@@ -79,7 +80,7 @@ export class Tools {
     this.lane = pointer.lane;
     this.rect = pointer.rect;
     this.pointerId = event.pointerId;
-    this.first = event;
+    this.last = event;
     if (!(gesture instanceof ClickGesture)) this.view.stage.controls.enabled = false;
     try {
       this.canvas.setPointerCapture(event.pointerId);
@@ -104,11 +105,10 @@ export class Tools {
 
   // A second finger: what the first one did ends, and both go to the camera.
   #second() {
-    const first = this.first;
+    const { pointerId, clientX, clientY } = this.last;
     this.cancel();
     const again = new PointerEvent("pointerdown", {
-      pointerId: first.pointerId, pointerType: "touch", isPrimary: true, bubbles: true,
-      clientX: this.last?.clientX ?? first.clientX, clientY: this.last?.clientY ?? first.clientY, button: 0, buttons: 1,
+      pointerId, clientX, clientY, pointerType: "touch", isPrimary: true, bubbles: true, button: 0, buttons: 1,
     });
     again.replayed = true;
     try {

@@ -247,8 +247,12 @@ def test_a_torn_sheet_is_pulled_at_what_is_seen():
     assert corners[vertex] >= sim.body("sheet").own_particles[1], "a corner that was split off"
     before = sim.surface_positions("sheet")[vertex]
     hand = sim.pull_seen("sheet", vertex, tuple((before + [0.0, 0.3, 0.0]).tolist()), stiffness=5.0)
-    sim.frame(30)
-    assert sim.surface_positions("sheet")[vertex][1] > before[1] + 0.01
+    # weightless, and held by its far end alone: nothing but flutter keeps it from its goal (1 to 3 mm measured)
+    for _ in range(4):
+        sim.frame(30)
+        seen = sim.surface_positions("sheet")[vertex]
+        np.testing.assert_allclose(seen, before + [0.0, 0.3, 0.0], atol=0.02)
+        np.testing.assert_allclose(sim.pull_point(hand), seen, atol=1e-5)
     sim.release(hand)
 
 
