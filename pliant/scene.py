@@ -89,7 +89,7 @@ class Scene(SceneColliders, SceneHolding):
     Args:
         gravity: [m/s^2].
         wind: velocity of the air [m/s], where zero is no air at all; or a `Wind`, or a table of its settings.
-        contact: what of the bodies meets: 'none', 'bodies' or 'all'; or a `ContactSettings`, or a table of its settings.
+        contact: what meets: 'none', 'bodies' or 'all' (themselves too); or a `ContactSettings`, or a table of them.
         settings: see `SceneSettings`; single ones may be given as keywords.
         name: for messages and files.
     """

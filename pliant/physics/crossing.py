@@ -80,9 +80,7 @@ def turning_times(k: wp.vec4) -> wp.vec2:
 def flat_times(k: wp.vec4) -> wp.vec3:
     """The roots of a cubic within the step, 0 to 1, in order; NEVER for those that there are not."""
     turn = turning_times(k)
-    return wp.vec3(
-        root_between(k, 0.0, turn[0]), root_between(k, turn[0], turn[1]), root_between(k, turn[1], 1.0)
-    )
+    return wp.vec3(root_between(k, 0.0, turn[0]), root_between(k, turn[0], turn[1]), root_between(k, turn[1], 1.0))
 
 
 @wp.func

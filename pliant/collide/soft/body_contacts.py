@@ -8,8 +8,8 @@ import numpy as np
 import warp as wp
 
 from pliant.collide.soft import response_kernels
-from pliant.collide.soft.careful import Careful
 from pliant.collide.soft.candidates import Candidates
+from pliant.collide.soft.careful import Careful
 from pliant.collide.soft.features import Features
 from pliant.collide.soft.narrow_kernels import Moves, Rows, Surfaces, touch_edges, touch_triangles
 from pliant.collide.soft.settings import ContactSettings
@@ -202,11 +202,9 @@ class BodyContacts:
             body = self.model.particles.body[ids[:, [0, 3]]]
             parts.append((body, ids, weights, np.full(len(ids), kind), point, normal, taken(rows.depth), force))
         if not parts:
-            none = np.zeros((0, 3))
-            empty = np.zeros((0, 4))
-            return BodyContactList(
-                np.zeros((0, 2), np.int32), empty.astype(np.int32), empty, np.zeros(0, "<U6"), none, none, none[:, 0], none
-            )
+            none, four = np.zeros((0, 3)), np.zeros((0, 4))
+            two, words = np.zeros((0, 2), np.int32), np.zeros(0, "<U6")
+            return BodyContactList(two, four.astype(np.int32), four, words, none, none, none[:, 0], none)
         return BodyContactList(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 

@@ -1,8 +1,8 @@
 """The last check of a step: sheets that would still pass through something are stopped short of it.
 
-A particle's way in the step is cut to a share of it. Where a vertex would pass through a triangle, or an edge through an
-edge, the ways of all four particles are cut to less than where they meet; then all is looked at again, since they now
-move otherwise. Shares are whole numbers, of which the smallest counts, so that the order of threads does not matter.
+A particle's way in the step is cut to a share of it. Where a vertex would pass through a triangle, or an edge through
+an edge, the ways of all four particles are cut to less than where they meet; then all is looked at again, since they
+now move otherwise. Shares are whole numbers, of which the smallest counts, so that the order of threads does not matter.
 """
 
 import warp as wp

@@ -68,7 +68,7 @@ class Features:
             length = np.linalg.norm(rest[own_edges[:, 0]] - rest[own_edges[:, 1]], axis=1)
             places = rest[slice(*body.own_particles)]
             size = float(np.linalg.norm(np.ptp(places, axis=0)))
-            typical = float(np.median(length)) if len(length) else max(2.0 * float(radius[body.particles[0]]), 0.1 * size)
+            typical = float(np.median(length)) if len(length) else 0.1 * size
             if _is_solid(body):
                 gap = settings.thickness or min(GAP_OF_SIZE * size, GAP_OF_EDGE * typical)
                 radius[slice(*body.particles)] = 0.5 * gap

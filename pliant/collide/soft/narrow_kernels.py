@@ -94,7 +94,9 @@ def weighted(a: wp.vec3, b: wp.vec3, c: wp.vec3, w: wp.vec3) -> wp.vec3:
 
 
 @wp.func
-def write_row(rows: Rows, row: int, ids: wp.vec4i, weights: wp.vec4, touch: Touch, apart: float, of: Surfaces, m: Moves):
+def write_row(
+    rows: Rows, row: int, ids: wp.vec4i, weights: wp.vec4, touch: Touch, apart: float, of: Surfaces, m: Moves
+):
     """Write a contact; `apart` is the distance that is kept [m]."""
     rows.ids[row] = ids
     rows.weights[row] = weights
@@ -237,11 +239,11 @@ def kept_apart(i: int, corner: wp.vec3i, w: wp.vec3, of: Surfaces, same: int) ->
 
 @wp.func
 def nearer(touch: Touch, best: Touch) -> bool:
-    """Whether one is a better nearest point than another: of points at one distance, on an edge, the triangle that faces
-    the vertex more squarely tells the side."""
-    return best.found == 0 or touch.near < 0.9999 * best.near or (
-        touch.near < 1.0001 * best.near and touch.faces > best.faces
-    )
+    """Whether one is a better nearest point than another: of points at one distance, on an edge, the triangle that
+    faces the vertex more squarely tells the side."""
+    if best.found == 0 or touch.near < 0.9999 * best.near:
+        return True
+    return touch.near < 1.0001 * best.near and touch.faces > best.faces
 
 
 @wp.func

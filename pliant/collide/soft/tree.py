@@ -1,11 +1,13 @@
 """Trees of boxes around triangles or edges: one for each body, made once, fitted anew as the body deforms.
 
-A node is followed by what is below it, and `skip` says where the walk goes on if its box is not touched: a walk needs no
-stack, only a loop. The shape of a tree is that of the body at rest. Neighbours in a body stay neighbours however it
+A node is followed by what is below it, and `skip` says where the walk goes on if its box is not touched: a walk needs
+no stack, only a loop. The shape of a tree is that of the body at rest. Neighbours in a body stay neighbours however it
 folds, so fitting the boxes anew is enough.
 """
 
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 import warp as wp
@@ -59,7 +61,7 @@ class Tree:
         deep = joined(depth)
         by_depth = np.argsort(-deep, kind="stable")
         ends = np.searchsorted(-deep[by_depth], -np.arange(deep.max(initial=0), -2, -1)) if self.nodes else [0]
-        self._levels = [(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        self._levels = [(int(a), int(b)) for a, b in itertools.pairwise(ends)]
         ints = lambda values: wp.array(np.ascontiguousarray(values, np.int32), dtype=int, device=device)
         boxes = lambda count: wp.zeros(max(count, 1), dtype=wp.vec3, device=device)
         data = TreeData()
@@ -73,9 +75,7 @@ class Tree:
         self.data = data
         self._by_depth = ints(by_depth)
 
-    def fit(
-        self, x: wp.array, x_next: wp.array, v: wp.array, radius: wp.array, ahead: float, reach: float
-    ) -> None:
+    def fit(self, x: wp.array, x_next: wp.array, v: wp.array, radius: wp.array, ahead: float, reach: float) -> None:
         """Fit all boxes to where the items are, after the step and `ahead` [s] later, and `reach` [m] around."""
         inputs = [x, x_next, v, radius, ahead, reach]
         launch(box_items, self.count, inputs, [self.data], device=self.device, grain=2048)

@@ -98,7 +98,7 @@ class Solid:
 
 def tetrahedralize(
     surface: SurfaceMesh,
-    settings: SolidSettings = SolidSettings(),  # noqa: B008 (frozen)
+    settings: SolidSettings = SolidSettings(),
     device: str = "cpu",
     progress: Progress | None = None,
 ) -> Solid:
