@@ -8,7 +8,7 @@ import numpy as np
 import warp as wp
 
 from pliant.collide.soft import response_kernels
-from pliant.collide.soft.candidates import Candidates
+from pliant.collide.soft.candidates import Candidates, launch_chunks
 from pliant.collide.soft.careful import Careful
 from pliant.collide.soft.features import Features
 from pliant.collide.soft.narrow_kernels import Moves, Rows, Surfaces, touch_edges, touch_triangles
@@ -19,8 +19,11 @@ from pliant.model.state import State
 
 WHOLE = 2**30
 """Sums are taken in multiples of the lightest particle's mass over this [kg m, kg m/s]."""
-ALONE = 1 << 30
-"""A grain that is never reached: such a launch is one thread on the CPU."""
+STRIDE = 1 << 16
+"""The most CUDA threads that walk through all contacts."""
+AHEAD = 0.2
+"""Share of a frame for which candidates are looked for at once: over longer times the ways of fast bodies cross too
+many others."""
 REST_SPEED = 0.05
 """Approach slower than this does not bounce [m/s]."""
 
@@ -108,7 +111,7 @@ class BodyContacts:
 
     def begin_frame(self, ahead: float) -> None:
         """Look for candidates anew in a frame's first step; `ahead` is its length [s]."""
-        self.ahead = ahead
+        self.ahead = AHEAD * ahead
         if self.active:
             launch(_set_one, 1, [], [self.candidates.stale], device=self.device)
 
@@ -123,14 +126,16 @@ class BodyContacts:
 
     def _push_apart(self, state: State) -> None:
         """Change x_next and v_next by what the contacts do."""
-        parts = [rows for rows in (self.vertex_rows, self.edge_rows) if len(rows.count) and rows.room]
+        parts = [rows for rows in (self.vertex_rows, self.edge_rows) if rows.things]
         for rows in parts:
-            self._serial(response_kernels.count_contacts, rows, [rows], [self.sums])
+            launch(response_kernels.forget_active, 1, [], [rows], device=self.device)
+            self._strided(response_kernels.list_active, rows, [], [rows])
+            self._strided(response_kernels.count_contacts, rows, [rows], [self.sums])
         passes = self.settings.iterations
+        here = [state.inv_mass, state.x, state.x_next, state.v_next]
         for k in range(passes):
             for rows in parts:
-                here = [state.inv_mass, state.x, state.x_next, state.v_next]
-                self._serial(response_kernels.push_contacts, rows, here, [rows, self.sums])
+                self._strided(response_kernels.push_contacts, rows, here, [rows, self.sums])
             launch(
                 response_kernels.move_particles,
                 len(self.candidates.vertex),
@@ -139,13 +144,15 @@ class BodyContacts:
                 device=self.device,
             )
 
+    def _strided(self, kernel: object, rows: Rows, inputs: list, outputs: list) -> None:
+        """Launch a kernel that adds up over contacts: one thread on the CPU, many on CUDA."""
+        threads = 1 if self.device == "cpu" else min(rows.things, STRIDE)
+        launch(kernel, threads, [threads, *inputs], outputs, device=self.device)
+
     def finish(self, state: State, dt: float) -> None:
         """Stop what would pass through something thin after all, when everything else is done."""
         if self.careful is not None:
             self.careful.end(state, dt)
-
-    def _serial(self, kernel: object, rows: Rows, inputs: list, outputs: list) -> None:
-        launch(kernel, len(rows.count), inputs, outputs, device=self.device, grain=ALONE)
 
     def _touch(self, state: State, dt: float) -> None:
         """Which candidates touch."""
@@ -156,23 +163,11 @@ class BodyContacts:
         moves.rest_speed = REST_SPEED
         found = self.candidates
         table = found.near_triangles
-        launch(
-            touch_triangles,
-            table.things,
-            [found.vertex, found.triangles.data, table.found, table.count, table.room, self.surfaces, moves],
-            [self.vertex_rows, self.full],
-            device=self.device,
-            grain=1024,
-        )
+        inputs = [found.vertex, found.triangles.data, table.found, table.count, table.room, self.surfaces, moves]
+        launch_chunks(touch_triangles, table.things, inputs, [self.vertex_rows, self.full], self.device)
         table = found.near_edges
-        launch(
-            touch_edges,
-            table.things,
-            [found.edges.data, self.out, table.found, table.count, table.room, self.surfaces, moves],
-            [self.edge_rows, self.full],
-            device=self.device,
-            grain=1024,
-        )
+        inputs = [found.edges.data, self.out, table.found, table.count, table.room, self.surfaces, moves]
+        launch_chunks(touch_edges, table.things, inputs, [self.edge_rows, self.full], self.device)
 
     # ---- between frames -----------------------------------------------------------------------------------------
 
@@ -217,8 +212,9 @@ def _rows(things: int, room: int, device: str) -> Rows:
     """Room for contacts of so many vertices or edges."""
     size = max(things * room, 1)
     rows = Rows()
-    rows.room = room
-    rows.count = wp.zeros(things, dtype=int, device=device)
+    rows.room, rows.things = room, things
+    rows.count, rows.active = (wp.zeros(max(things, 1), dtype=int, device=device) for _ in range(2))
+    rows.actives = wp.zeros(1, dtype=int, device=device)
     rows.ids = wp.zeros(size, dtype=wp.vec4i, device=device)
     rows.weights = wp.zeros(size, dtype=wp.vec4, device=device)
     for name in ("normal", "grip", "rub"):

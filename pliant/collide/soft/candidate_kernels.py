@@ -2,6 +2,7 @@
 
 import warp as wp
 
+from pliant.collide.soft.near_native import find_overlaps
 from pliant.collide.soft.tree_kernels import Box, TreeData, apart, grown, no_box
 
 wp.set_module_options({"enable_backward": False})
@@ -47,6 +48,7 @@ def find_partners(
 @wp.kernel
 def find_triangles(
     start: int,
+    chunk: int,
     vertex: wp.array(dtype=int),
     vertex_body: wp.array(dtype=int),
     tree: TreeData,
@@ -59,41 +61,30 @@ def find_triangles(
     radius: wp.array(dtype=float),
     ahead: float,
     room: int,
+    things: int,
     found_out: wp.array(dtype=int),
     count_out: wp.array(dtype=int),
     full_out: wp.array(dtype=int),
 ):
     """The triangles whose boxes touch that of each vertex, body by body: their places in the tree."""
-    k = start + wp.tid()
-    i = vertex[k]
-    b = vertex_body[k]
-    box = grown(no_box(), x[i], x_next[i], v[i], ahead, radius[i])
-    found = int(0)
-    for j in range(wp.min(partners[b], partner_room)):
-        other = partner[b * partner_room + j]
-        node = tree.roots[other]
-        end = tree.roots[other + 1]
-        while node < end:
-            if apart(tree.low[node], tree.high[node], box):
-                node = tree.skip[node]
-            else:
-                first = tree.first[node]
-                for item in range(first, first + tree.items[node]):
-                    if not apart(tree.item_low[item], tree.item_high[item], box):
-                        corner = tree.corners[item]
-                        if corner[0] != i and corner[1] != i and corner[2] != i:
-                            if found < room:
-                                found_out[k * room + found] = item
-                            found += 1
-                node += 1
-    count_out[k] = found
-    if found > room:
-        full_out[0] = 1
+    first_item = (start + wp.tid()) * chunk
+    for k in range(first_item, wp.min(first_item + chunk, things)):
+        i = vertex[k]
+        b = vertex_body[k]
+        box = grown(no_box(), x[i], x_next[i], v[i], ahead, radius[i])
+        found = int(0)
+        for j in range(wp.min(partners[b], partner_room)):
+            other = partner[b * partner_room + j]
+            found = find_overlaps(tree, other, box.low, box.high, i, i, 0, found, room, k * room, found_out)
+        count_out[k] = found
+        if found > room:
+            full_out[0] = 1
 
 
 @wp.kernel
 def find_edges(
     start: int,
+    chunk: int,
     item_body: wp.array(dtype=int),
     tree: TreeData,
     partner: wp.array(dtype=int),
@@ -101,44 +92,28 @@ def find_edges(
     partner_room: int,
     reach: float,
     room: int,
+    things: int,
     found_out: wp.array(dtype=int),
     count_out: wp.array(dtype=int),
     full_out: wp.array(dtype=int),
 ):
     """The edges behind each edge in the tree whose boxes touch its own: their places in the tree."""
-    k = start + wp.tid()
-    b = item_body[k]
-    mine = tree.corners[k]
-    # the boxes of both have the reach around them, which is wanted once
-    box = Box()
-    wide = wp.vec3(reach, reach, reach)
-    box.low = tree.item_low[k] + wide
-    box.high = tree.item_high[k] - wide
-    found = int(0)
-    for j in range(wp.min(partners[b], partner_room)):
-        other = partner[b * partner_room + j]
-        if other >= b:
-            node = tree.roots[other]
-            end = tree.roots[other + 1]
-            while node < end:
-                if apart(tree.low[node], tree.high[node], box):
-                    node = tree.skip[node]
-                else:
-                    first = tree.first[node]
-                    for item in range(first, first + tree.items[node]):
-                        if item > k and not apart(tree.item_low[item], tree.item_high[item], box):
-                            theirs = tree.corners[item]
-                            shared = (
-                                mine[0] == theirs[0]
-                                or mine[0] == theirs[1]
-                                or mine[1] == theirs[0]
-                                or mine[1] == theirs[1]
-                            )
-                            if not shared:
-                                if found < room:
-                                    found_out[k * room + found] = item
-                                found += 1
-                    node += 1
-    count_out[k] = found
-    if found > room:
-        full_out[0] = 1
+    first_item = (start + wp.tid()) * chunk
+    for k in range(first_item, wp.min(first_item + chunk, things)):
+        b = item_body[k]
+        mine = tree.corners[k]
+        # the boxes of both have the reach around them, which is wanted once
+        box = Box()
+        wide = wp.vec3(reach, reach, reach)
+        box.low = tree.item_low[k] + wide
+        box.high = tree.item_high[k] - wide
+        found = int(0)
+        for j in range(wp.min(partners[b], partner_room)):
+            other = partner[b * partner_room + j]
+            if other >= b:
+                found = find_overlaps(
+                    tree, other, box.low, box.high, mine[0], mine[1], k + 1, found, room, k * room, found_out
+                )
+        count_out[k] = found
+        if found > room:
+            full_out[0] = 1

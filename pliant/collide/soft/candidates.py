@@ -11,7 +11,14 @@ from pliant.collide.soft.features import Features
 from pliant.collide.soft.tree import Tree
 from pliant.launch import launch, repeat_while
 
-FINDING_GRAIN = 256
+CHUNK = 64
+"""Items that a CPU thread takes at once: handing a kernel's tables to it costs more than a simple item."""
+
+
+def launch_chunks(kernel: object, things: int, inputs: list, outputs: list, device: str) -> None:
+    """Launch a kernel whose first parameter after `start` is how many items a thread takes."""
+    chunk = CHUNK if device == "cpu" else 1
+    launch(kernel, -(-things // chunk), [chunk, *inputs], outputs, device=device, grain=8, block_dim=128)
 
 
 class Table:
@@ -99,25 +106,14 @@ class Candidates:
         launch(kernels.find_partners, self.bodies, bodies, found, device=self.device, grain=64)
         near = [self.partners.found, self.partners.count, self.partners.room]
         table = self.near_triangles
-        launch(
-            kernels.find_triangles,
-            table.things,
-            [self.vertex, self.vertex_body, self.triangles.data, *near, x, x_next, v, self.radius, ahead, table.room],
-            [table.found, table.count, self.full],
-            device=self.device,
-            grain=FINDING_GRAIN,
-        )
+        here = [self.vertex, self.vertex_body, self.triangles.data, *near]
+        inputs = [*here, x, x_next, v, self.radius, ahead, table.room, table.things]
+        launch_chunks(kernels.find_triangles, table.things, inputs, [table.found, table.count, self.full], self.device)
         if self.edges.count:
             self.edges.fit(x, x_next, v, self.radius, ahead, self.reach)
             table = self.near_edges
-            launch(
-                kernels.find_edges,
-                table.things,
-                [self.edge_body, self.edges.data, *near, self.reach, table.room],
-                [table.found, table.count, self.full],
-                device=self.device,
-                grain=FINDING_GRAIN,
-            )
+            inputs = [self.edge_body, self.edges.data, *near, self.reach, table.room, table.things]
+            launch_chunks(kernels.find_edges, table.things, inputs, [table.found, table.count, self.full], self.device)
         launch(
             watch_kernels.remember,
             len(self.vertex),

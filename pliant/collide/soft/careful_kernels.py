@@ -2,13 +2,16 @@
 
 A particle's way in the step is cut to a share of it. Where a vertex would pass through a triangle, or an edge through
 an edge, the ways of all four particles are cut to less than where they meet; then all is looked at again, since they
-now move otherwise. Shares are whole numbers, of which the smallest counts, so that the order of threads does not matter.
+now move otherwise. Shares are whole numbers, of which the smallest counts, so that the order of
+threads does not matter.
 """
 
 import warp as wp
 
 from pliant.collide.soft.narrow_kernels import Surfaces
+from pliant.collide.soft.near_native import next_edge, next_triangle
 from pliant.collide.soft.tree_kernels import TreeData
+from pliant.physics.closest import segments_weights, triangle_weights
 from pliant.physics.crossing import NEVER, time_of_edges, time_of_meeting
 
 wp.set_module_options({"enable_backward": False})
@@ -17,6 +20,10 @@ WHOLE_WAY = wp.constant(1 << 20)
 """The share of a particle that goes all its way."""
 SHORT_OF = wp.constant(0.8)
 """Share of the way to where two would meet that they are let go."""
+KEPT = wp.constant(0.1)
+"""Share of what is kept free between surfaces below which they are not let come near each other."""
+PATIENT = wp.constant(5)
+"""Rounds after which what would still meet is not let move at all."""
 
 
 @wp.struct
@@ -35,139 +42,235 @@ def way(i: int, of: Ways) -> wp.vec3:
 
 
 @wp.func
-def shorten(i: int, t: float, of: Ways, share_out: wp.array(dtype=int)):
-    """Cut the way of a particle that is free."""
-    if of.inv_mass[i] > 0.0:
-        wp.atomic_min(share_out, i, int(SHORT_OF * t * float(of.share[i])))
+def let_go(before: float, after: float, passes: float, least: float) -> float:
+    """Share of their ways that two are let go which are so far apart before and after a step [m], and pass through each
+    other at a share of it: they are not to come nearer than `least` [m], or nearer than they were. 2 for all of it."""
+    floor = wp.min(least, before)
+    if passes < NEVER:
+        return SHORT_OF * passes * wp.clamp((before - floor) / wp.max(before, 1.0e-12), 0.0, 1.0)
+    if after < floor:
+        return wp.clamp(SHORT_OF * (before - floor) / wp.max(before - after, 1.0e-12), 0.0, 1.0)
+    return NEVER
 
 
 @wp.func
-def far_apart(low: wp.vec3, high: wp.vec3, low2: wp.vec3, high2: wp.vec3) -> bool:
-    return (
-        low[0] > high2[0]
-        or high[0] < low2[0]
-        or low[1] > high2[1]
-        or high[1] < low2[1]
-        or low[2] > high2[2]
-        or high[2] < low2[2]
-    )
+def from_triangle(p: wp.vec3, a: wp.vec3, b: wp.vec3, c: wp.vec3) -> float:
+    w = triangle_weights(p, a, b, c)
+    return wp.length(p - w[0] * a - w[1] * b - w[2] * c)
+
+
+@wp.func
+def between_edges(a: wp.vec3, b: wp.vec3, c: wp.vec3, d: wp.vec3) -> float:
+    w = segments_weights(a, b, c, d)
+    return wp.length(a + w[0] * (b - a) - c - w[1] * (d - c))
+
+
+@wp.struct
+class Stops:
+    """For each vertex or edge: how many others it would meet, of which the first `room` are listed, and what share of
+    their ways they are let go."""
+
+    room: int
+    things: int
+    count: wp.array(dtype=int)
+    other: wp.array(dtype=int)
+    share: wp.array(dtype=float)
+
+
+@wp.func
+def add_stop(k: int, found: int, other: int, share: float, stops: Stops) -> int:
+    if found < stops.room:
+        stops.other[k * stops.room + found] = other
+        stops.share[k * stops.room + found] = share
+    return found + 1
 
 
 @wp.kernel
-def stop_vertices(
+def meet_vertices(
     start: int,
+    chunk: int,
     vertex: wp.array(dtype=int),
     tree: TreeData,
     candidate: wp.array(dtype=int),
     candidates: wp.array(dtype=int),
     room: int,
     surfaces: Surfaces,
-    of: Ways,
-    share_out: wp.array(dtype=int),
-    met_out: wp.array(dtype=int),
+    x: wp.array(dtype=wp.vec3),
+    x_end: wp.array(dtype=wp.vec3),
+    stops_out: Stops,
 ):
-    """Cut the ways of vertices that would pass through triangles of something thin. Not to be split on the CPU."""
-    k = start + wp.tid()
-    i = vertex[k]
-    p = of.x[i]
-    dp = way(i, of)
-    low = wp.min(p, p + dp)
-    high = wp.max(p, p + dp)
-    for j in range(wp.min(candidates[k], room)):
-        corner = tree.corners[candidate[k * room + j]]
-        if surfaces.kind[surfaces.body[corner[0]]] != 0:
-            a = of.x[corner[0]]
-            b = of.x[corner[1]]
-            c = of.x[corner[2]]
-            da = way(corner[0], of)
-            db = way(corner[1], of)
-            dc = way(corner[2], of)
-            low2 = wp.min(wp.min(wp.min(a, a + da), wp.min(b, b + db)), wp.min(c, c + dc))
-            high2 = wp.max(wp.max(wp.max(a, a + da), wp.max(b, b + db)), wp.max(c, c + dc))
-            if not far_apart(low, high, low2, high2):
-                near = 0.02 * (surfaces.radius[i] + surfaces.radius[corner[0]])
-                t = time_of_meeting(p, a, b, c, dp, da, db, dc, near)
-                if t < NEVER:
-                    met_out[0] = 1
-                    shorten(i, t, of, share_out)
-                    for n in range(3):
-                        shorten(corner[n], t, of, share_out)
+    """Which vertices would pass through triangles of something thin."""
+    first_item = (start + wp.tid()) * chunk
+    for k in range(first_item, wp.min(first_item + chunk, stops_out.things)):
+        found = int(0)
+        i = vertex[k]
+        end = k * room + wp.min(candidates[k], room)
+        j = next_triangle(i, k * room, end, candidate, tree.corners, surfaces.radius, KEPT, x, x_end)
+        while j < end:
+            item = candidate[j]
+            corner = tree.corners[item]
+            if surfaces.kind[surfaces.body[corner[0]]] != 0:
+                least = KEPT * (surfaces.radius[i] + surfaces.radius[corner[0]])
+                p = x[i]
+                a = x[corner[0]]
+                b = x[corner[1]]
+                c = x[corner[2]]
+                p1 = x_end[i]
+                a1 = x_end[corner[0]]
+                b1 = x_end[corner[1]]
+                c1 = x_end[corner[2]]
+                t = time_of_meeting(p, a, b, c, p1 - p, a1 - a, b1 - b, c1 - c, 0.1 * least)
+                share = let_go(from_triangle(p, a, b, c), from_triangle(p1, a1, b1, c1), t, least)
+                if share < NEVER:
+                    found = add_stop(k, found, item, share, stops_out)
+            j = next_triangle(i, j + 1, end, candidate, tree.corners, surfaces.radius, KEPT, x, x_end)
+        stops_out.count[k] = found
 
 
 @wp.kernel
-def stop_edges(
+def meet_edges(
     start: int,
+    chunk: int,
     tree: TreeData,
     candidate: wp.array(dtype=int),
     candidates: wp.array(dtype=int),
     room: int,
     surfaces: Surfaces,
-    of: Ways,
-    share_out: wp.array(dtype=int),
-    met_out: wp.array(dtype=int),
+    x: wp.array(dtype=wp.vec3),
+    x_end: wp.array(dtype=wp.vec3),
+    stops_out: Stops,
 ):
-    """Cut the ways of edges that would pass through edges, of which one is of something thin. Not to be split on the
-    CPU."""
-    k = start + wp.tid()
-    one = tree.corners[k]
-    count = wp.min(candidates[k], room)
-    if count > 0:
-        a = of.x[one[0]]
-        b = of.x[one[1]]
-        da = way(one[0], of)
-        db = way(one[1], of)
-        low = wp.min(wp.min(a, a + da), wp.min(b, b + db))
-        high = wp.max(wp.max(a, a + da), wp.max(b, b + db))
-        thin = surfaces.kind[surfaces.body[one[0]]]
-        for j in range(count):
-            two = tree.corners[candidate[k * room + j]]
-            if thin != 0 or surfaces.kind[surfaces.body[two[0]]] != 0:
-                c = of.x[two[0]]
-                d = of.x[two[1]]
-                dc = way(two[0], of)
-                dd = way(two[1], of)
-                low2 = wp.min(wp.min(c, c + dc), wp.min(d, d + dd))
-                high2 = wp.max(wp.max(c, c + dc), wp.max(d, d + dd))
-                if not far_apart(low, high, low2, high2):
-                    near = 0.02 * (surfaces.radius[one[0]] + surfaces.radius[two[0]])
-                    t = time_of_edges(a, b, c, d, da, db, dc, dd, near)
-                    if t < NEVER:
-                        met_out[0] = 1
-                        for n in range(2):
-                            shorten(one[n], t, of, share_out)
-                            shorten(two[n], t, of, share_out)
+    """Which edges would pass through edges, of which one is of something thin."""
+    first_item = (start + wp.tid()) * chunk
+    for k in range(first_item, wp.min(first_item + chunk, stops_out.things)):
+        found = int(0)
+        one = tree.corners[k]
+        both = wp.vec2i(one[0], one[1])
+        end = k * room + wp.min(candidates[k], room)
+        j = next_edge(both, k * room, end, candidate, tree.corners, surfaces.radius, KEPT, x, x_end)
+        while j < end:
+            item = candidate[j]
+            two = tree.corners[item]
+            if surfaces.kind[surfaces.body[one[0]]] != 0 or surfaces.kind[surfaces.body[two[0]]] != 0:
+                least = KEPT * (surfaces.radius[one[0]] + surfaces.radius[two[0]])
+                a = x[one[0]]
+                b = x[one[1]]
+                c = x[two[0]]
+                d = x[two[1]]
+                a1 = x_end[one[0]]
+                b1 = x_end[one[1]]
+                c1 = x_end[two[0]]
+                d1 = x_end[two[1]]
+                t = time_of_edges(a, b, c, d, a1 - a, b1 - b, c1 - c, d1 - d, 0.1 * least)
+                share = let_go(between_edges(a, b, c, d), between_edges(a1, b1, c1, d1), t, least)
+                if share < NEVER:
+                    found = add_stop(k, found, item, share, stops_out)
+            j = next_edge(both, j + 1, end, candidate, tree.corners, surfaces.radius, KEPT, x, x_end)
+        stops_out.count[k] = found
+
+
+@wp.func
+def shorten(i: int, share: float, of: Ways, share_out: wp.array(dtype=int)):
+    """Cut the way of a particle that is free."""
+    if of.inv_mass[i] > 0.0:
+        wp.atomic_min(share_out, i, int(share * float(of.share[i])))
 
 
 @wp.kernel
-def begin_ways(start: int, vertex: wp.array(dtype=int), share_out: wp.array(dtype=int), more_out: wp.array(dtype=int)):
+def stop_vertices(
+    stride: int,
+    vertex: wp.array(dtype=int),
+    tree: TreeData,
+    stops: Stops,
+    of: Ways,
+    round: wp.array(dtype=int),
+    share_out: wp.array(dtype=int),
+    met_out: wp.array(dtype=int),
+):
+    """Cut the ways of vertices and triangles that would meet. On the CPU by one thread."""
+    for k in range(wp.tid(), stops.things, stride):
+        for j in range(wp.min(stops.count[k], stops.room)):
+            met_out[0] = 1
+            share = stops.share[k * stops.room + j]
+            if round[0] > PATIENT:
+                share = 0.0
+            corner = tree.corners[stops.other[k * stops.room + j]]
+            shorten(vertex[k], share, of, share_out)
+            for n in range(3):
+                shorten(corner[n], share, of, share_out)
+
+
+@wp.kernel
+def stop_edges(
+    stride: int,
+    tree: TreeData,
+    stops: Stops,
+    of: Ways,
+    round: wp.array(dtype=int),
+    share_out: wp.array(dtype=int),
+    met_out: wp.array(dtype=int),
+):
+    """Cut the ways of edges that would meet. On the CPU by one thread."""
+    for k in range(wp.tid(), stops.things, stride):
+        for j in range(wp.min(stops.count[k], stops.room)):
+            met_out[0] = 1
+            share = stops.share[k * stops.room + j]
+            if round[0] > PATIENT:
+                share = 0.0
+            one = tree.corners[k]
+            two = tree.corners[stops.other[k * stops.room + j]]
+            for n in range(2):
+                shorten(one[n], share, of, share_out)
+                shorten(two[n], share, of, share_out)
+
+
+@wp.kernel
+def begin_ways(
+    start: int,
+    vertex: wp.array(dtype=int),
+    x_after: wp.array(dtype=wp.vec3),
+    share_out: wp.array(dtype=int),
+    more_out: wp.array(dtype=int),
+    x_end_out: wp.array(dtype=wp.vec3),
+):
     """Everything goes all its way."""
     i = vertex[start + wp.tid()]
     share_out[i] = WHOLE_WAY
     more_out[i] = WHOLE_WAY
+    x_end_out[i] = x_after[i]
 
 
 @wp.kernel
-def take_shares(start: int, vertex: wp.array(dtype=int), found: wp.array(dtype=int), share_out: wp.array(dtype=int)):
+def take_shares(
+    start: int,
+    vertex: wp.array(dtype=int),
+    found: wp.array(dtype=int),
+    of: Ways,
+    share_out: wp.array(dtype=int),
+    x_end_out: wp.array(dtype=wp.vec3),
+):
     """Use the shares that were found."""
     i = vertex[start + wp.tid()]
-    share_out[i] = found[i]
+    if found[i] < share_out[i]:
+        share_out[i] = found[i]
+        x_end_out[i] = of.x[i] + way(i, of)
 
 
 @wp.kernel
 def cut_ways(
     start: int,
     vertex: wp.array(dtype=int),
-    of: Ways,
+    share: wp.array(dtype=int),
+    x_end: wp.array(dtype=wp.vec3),
     dt: float,
     x_inout: wp.array(dtype=wp.vec3),
     v_inout: wp.array(dtype=wp.vec3),
 ):
     """Put each particle where its share of the way ends; the rest of the way is taken from its velocity too."""
     i = vertex[start + wp.tid()]
-    if of.share[i] < WHOLE_WAY:
-        x = of.x[i] + way(i, of)
-        v_inout[i] = v_inout[i] - (of.x_after[i] - x) / dt
-        x_inout[i] = x
+    if share[i] < WHOLE_WAY:
+        v_inout[i] = v_inout[i] - (x_inout[i] - x_end[i]) / dt
+        x_inout[i] = x_end[i]
 
 
 @wp.kernel

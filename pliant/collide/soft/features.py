@@ -22,7 +22,7 @@ GAP_OF_EDGE = 0.2
 GAP_OF_CLOTH = 0.1
 """The least distance between layers of cloth over its median edge, where none is given: thinner layers would pass
 through each other by the error of one step."""
-REACH_OF_EDGE = 0.25
+REACH_OF_EDGE = 0.35
 """How far parts are watched over the median edge of all surfaces, where it is not given."""
 PUSH_OF_SIZE = 1.0
 """Speed of pushing apart over the median size of the bodies [1/s], where none is given."""

@@ -2,6 +2,7 @@
 
 import warp as wp
 
+from pliant.collide.soft.near_native import next_edge, next_triangle
 from pliant.collide.soft.tree_kernels import TreeData
 from pliant.physics.closest import segments_weights, triangle_weights
 from pliant.physics.crossing import NEVER, time_of_edges, time_of_meeting
@@ -20,9 +21,10 @@ INNER = wp.constant(1.0e-3)
 
 @wp.struct
 class Rows:
-    """Contacts: `room` rows for each vertex or edge, of which the first `count` are in use.
+    """Contacts: `room` rows for each of several vertices or edges, of which the first `count` are in use.
 
     Attributes:
+        active: the vertices or edges that have some. actives: how many those are.
         ids, weights: four particles, and what of their positions makes the way from one surface to the other.
         normal: the direction of that way. target: its least length at the end of the step [m].
         depth: how much it was short of what is kept free before it was resolved [m].
@@ -32,7 +34,10 @@ class Rows:
     """
 
     room: int
+    things: int
     count: wp.array(dtype=int)
+    active: wp.array(dtype=int)
+    actives: wp.array(dtype=int)
     ids: wp.array(dtype=wp.vec4i)
     weights: wp.array(dtype=wp.vec4)
     normal: wp.array(dtype=wp.vec3)
@@ -313,9 +318,27 @@ def meet_solid(
     return touch
 
 
+@wp.func
+def meet_thin(i: int, corner: wp.vec3i, solid: int, same: int, of: Surfaces, m: Moves) -> Touch:
+    """A vertex and a triangle of something thin, or of its own solid, which it meets from outside only."""
+    apart = of.radius[i] + of.radius[corner[0]]
+    touch = pass_triangle(i, corner, apart, solid, m)
+    if touch.found == 0:
+        touch = meet_triangle(i, corner, (1.0 + SLACK) * apart, 0, m.x_next)
+        if touch.found != 0 and solid != 0:
+            a = m.x_next[corner[0]]
+            n = wp.cross(m.x_next[corner[1]] - a, m.x_next[corner[2]] - a)
+            if wp.dot(n, touch.normal) <= 0.0:
+                touch.found = 0
+    if touch.found != 0 and touch.distance >= (1.0 + SLACK) * kept_apart(i, corner, touch.weights, of, same):
+        touch.found = 0
+    return touch
+
+
 @wp.kernel
 def touch_triangles(
     start: int,
+    chunk: int,
     vertex: wp.array(dtype=int),
     tree: TreeData,
     candidate: wp.array(dtype=int),
@@ -327,54 +350,52 @@ def touch_triangles(
     full_out: wp.array(dtype=int),
 ):
     """The contacts of each vertex: with a solid one, at the nearest point; with sheets one from each side."""
-    k = start + wp.tid()
-    i = vertex[k]
-    mine = of.body[i]
-    found = int(0)
-    end = k * room + wp.min(candidates[k], room)
-    j = k * room
-    while j < end:
-        corner = tree.corners[candidate[j]]
-        other = of.body[corner[0]]
-        solid = int(0)
-        if of.kind[other] == 0:
-            solid = 1
-        same = int(0)
-        if other == mine:
-            same = 1
-        next = j + 1
-        apart = of.radius[i] + of.radius[corner[0]]
-        if solid != 0 and same == 0:
+    first_item = (start + wp.tid()) * chunk
+    for k in range(first_item, wp.min(first_item + chunk, rows_out.things)):
+        i = vertex[k]
+        mine = of.body[i]
+        found = int(0)
+        end = k * room + wp.min(candidates[k], room)
+        j = k * room
+        while j < end:
+            corner = tree.corners[candidate[j]]
+            other = of.body[corner[0]]
+            solid = int(0)
+            if of.kind[other] == 0:
+                solid = 1
+            same = int(0)
+            if other == mine:
+                same = 1
             # candidates of one body stand together
+            next = j + 1
             while next < end and of.body[tree.corners[candidate[next]][0]] == other:
                 next += 1
-            touch = meet_solid(i, j, next, candidate, tree, of, m)
-            if touch.found != 0:
-                if found < rows_out.room:
-                    ids = triangle_ids(i, touch.corner)
-                    row = k * rows_out.room + found
-                    write_row(rows_out, row, ids, triangle_signs(touch.weights), touch, apart, of, m)
-                found += 1
-        else:
-            touch = pass_triangle(i, corner, apart, solid, m)
-            if touch.found == 0:
-                touch = meet_triangle(i, corner, (1.0 + SLACK) * apart, 0, m.x_next)
-                if touch.found != 0 and solid != 0:
-                    # a solid meets itself from outside only
-                    a = m.x_next[corner[0]]
-                    n = wp.cross(m.x_next[corner[1]] - a, m.x_next[corner[2]] - a)
-                    if wp.dot(n, touch.normal) <= 0.0:
-                        touch.found = 0
-            if touch.found != 0:
-                apart = kept_apart(i, corner, touch.weights, of, same)
-                if touch.distance < (1.0 + SLACK) * apart:
-                    ids = triangle_ids(i, corner)
-                    signs = triangle_signs(touch.weights)
-                    found = add_apart(k, found, rows_out, ids, signs, touch, apart, of, m)
-        j = next
-    rows_out.count[k] = wp.min(found, rows_out.room)
-    if found > rows_out.room:
-        full_out[0] = 1
+            apart = of.radius[i] + of.radius[corner[0]]
+            if solid != 0 and same == 0:
+                touch = meet_solid(i, j, next, candidate, tree, of, m)
+                if touch.found != 0:
+                    if found < rows_out.room:
+                        ids = triangle_ids(i, touch.corner)
+                        row = k * rows_out.room + found
+                        write_row(rows_out, row, ids, triangle_signs(touch.weights), touch, apart, of, m)
+                    found += 1
+            else:
+                near = next_triangle(i, j, next, candidate, tree.corners, of.radius, 1.0 + SLACK, m.x, m.x_next)
+                while near < next:
+                    corner = tree.corners[candidate[near]]
+                    touch = meet_thin(i, corner, solid, same, of, m)
+                    if touch.found != 0:
+                        apart = kept_apart(i, corner, touch.weights, of, same)
+                        ids = triangle_ids(i, corner)
+                        signs = triangle_signs(touch.weights)
+                        found = add_apart(k, found, rows_out, ids, signs, touch, apart, of, m)
+                    near = next_triangle(
+                        i, near + 1, next, candidate, tree.corners, of.radius, 1.0 + SLACK, m.x, m.x_next
+                    )
+            j = next
+        rows_out.count[k] = wp.min(found, rows_out.room)
+        if found > rows_out.room:
+            full_out[0] = 1
 
 
 @wp.func
@@ -456,6 +477,7 @@ def meet_edges(
 @wp.kernel
 def touch_edges(
     start: int,
+    chunk: int,
     tree: TreeData,
     out: wp.array(dtype=wp.vec2i),
     candidate: wp.array(dtype=int),
@@ -467,28 +489,33 @@ def touch_edges(
     full_out: wp.array(dtype=int),
 ):
     """The contacts of each edge with edges behind it in the tree."""
-    k = start + wp.tid()
-    one = tree.corners[k]
-    mine = of.body[one[0]]
-    found = int(0)
-    for j in range(wp.min(candidates[k], room)):
-        item = candidate[k * room + j]
-        two = tree.corners[item]
-        other = of.body[two[0]]
-        solid = int(0)
-        if of.kind[mine] == 0 or of.kind[other] == 0:
-            solid = 1
-        same = int(0)
-        if mine == other:
-            same = 1
-        touch = meet_edges(one, two, solid, same, out[k], out[item], of, m)
-        if touch.found != 0:
-            if found < rows_out.room:
-                w = touch.weights
-                ids = wp.vec4i(one[0], one[1], two[0], two[1])
-                weights = wp.vec4(1.0 - w[0], w[0], w[1] - 1.0, -w[1])
-                write_row(rows_out, k * rows_out.room + found, ids, weights, touch, w[2], of, m)
-            found += 1
-    rows_out.count[k] = wp.min(found, rows_out.room)
-    if found > rows_out.room:
-        full_out[0] = 1
+    first_item = (start + wp.tid()) * chunk
+    for k in range(first_item, wp.min(first_item + chunk, rows_out.things)):
+        one = tree.corners[k]
+        both = wp.vec2i(one[0], one[1])
+        mine = of.body[one[0]]
+        found = int(0)
+        end = k * room + wp.min(candidates[k], room)
+        j = next_edge(both, k * room, end, candidate, tree.corners, of.radius, 1.0 + SLACK, m.x, m.x_next)
+        while j < end:
+            item = candidate[j]
+            two = tree.corners[item]
+            other = of.body[two[0]]
+            solid = int(0)
+            if of.kind[mine] == 0 or of.kind[other] == 0:
+                solid = 1
+            same = int(0)
+            if mine == other:
+                same = 1
+            touch = meet_edges(one, two, solid, same, out[k], out[item], of, m)
+            if touch.found != 0:
+                if found < rows_out.room:
+                    w = touch.weights
+                    ids = wp.vec4i(one[0], one[1], two[0], two[1])
+                    weights = wp.vec4(1.0 - w[0], w[0], w[1] - 1.0, -w[1])
+                    write_row(rows_out, k * rows_out.room + found, ids, weights, touch, w[2], of, m)
+                found += 1
+            j = next_edge(both, j + 1, end, candidate, tree.corners, of.radius, 1.0 + SLACK, m.x, m.x_next)
+        rows_out.count[k] = wp.min(found, rows_out.room)
+        if found > rows_out.room:
+            full_out[0] = 1

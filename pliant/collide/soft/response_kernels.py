@@ -24,17 +24,30 @@ class Sums:
     scale: wp.float64
 
 
+# On the CPU sums are not atomic: the following kernels are launched there with a stride of one thread, which walks
+# through everything by itself.
+
+
 @wp.kernel
-def count_contacts(start: int, rows: Rows, sums_inout: Sums):
-    """How many contacts touch each particle. Not to be split on the CPU, where sums are not atomic."""
-    f = start + wp.tid()
-    for j in range(rows.count[f]):
-        row = f * rows.room + j
-        ids = rows.ids[row]
-        weights = rows.weights[row]
-        for k in range(4):
-            if weights[k] != 0.0:
-                wp.atomic_add(sums_inout.contacts, ids[k], 1)
+def list_active(stride: int, rows_inout: Rows):
+    """List what has contacts, in any order; the list is empty before."""
+    for f in range(wp.tid(), rows_inout.things, stride):
+        if rows_inout.count[f] > 0:
+            rows_inout.active[wp.atomic_add(rows_inout.actives, 0, 1)] = f
+
+
+@wp.kernel
+def count_contacts(stride: int, rows: Rows, sums_inout: Sums):
+    """How many contacts touch each particle."""
+    for a in range(wp.tid(), rows.actives[0], stride):
+        f = rows.active[a]
+        for j in range(rows.count[f]):
+            row = f * rows.room + j
+            ids = rows.ids[row]
+            weights = rows.weights[row]
+            for k in range(4):
+                if weights[k] != 0.0:
+                    wp.atomic_add(sums_inout.contacts, ids[k], 1)
 
 
 @wp.func
@@ -53,9 +66,65 @@ def held_back(rub: wp.vec3, most: float) -> wp.vec3:
     return rub
 
 
+@wp.func
+def push_row(
+    row: int,
+    inv_mass: wp.array(dtype=float),
+    x: wp.array(dtype=wp.vec3),
+    x_next: wp.array(dtype=wp.vec3),
+    v_next: wp.array(dtype=wp.vec3),
+    rows: Rows,
+    sums: Sums,
+):
+    """What a contact does to the positions and velocities of its particles."""
+    ids = rows.ids[row]
+    weights = rows.weights[row]
+    n = rows.normal[row]
+    total = float(0.0)
+    way = wp.vec3(0.0, 0.0, 0.0)
+    moved = wp.vec3(0.0, 0.0, 0.0)
+    speed = wp.vec3(0.0, 0.0, 0.0)
+    for k in range(4):
+        i = ids[k]
+        w = weights[k]
+        total += w * w * inv_mass[i] * float(sums.contacts[i])
+        way += w * x_next[i]
+        moved += w * (x_next[i] - x[i])
+        speed += w * v_next[i]
+    if total > 0.0:
+        share = 1.0 / total
+        mu = rows.friction[row]
+        short = rows.target[row] - wp.dot(way, n)
+        push = rows.push[row]
+        more = wp.max(push + share * short, 0.0)
+        grip = rows.grip[row]
+        slid = moved - wp.dot(moved, n) * n
+        held = held_back(grip - share * slid, mu * more)
+        change = (more - push) * n + (held - grip)
+        rows.push[row] = more
+        rows.grip[row] = held
+        impulse = rows.impulse[row]
+        rub = rows.rub[row]
+        gain = wp.vec3(0.0, 0.0, 0.0)
+        if more > 0.0 or impulse > 0.0:
+            leaving = wp.dot(speed, n)
+            harder = wp.max(impulse + share * (rows.bounce[row] - leaving), 0.0)
+            slip = speed - leaving * n
+            rubs = held_back(rub - share * slip, mu * harder)
+            gain = (harder - impulse) * n + (rubs - rub)
+            rows.impulse[row] = harder
+            rows.rub[row] = rubs
+        for k in range(4):
+            w = weights[k]
+            if w != 0.0:
+                for a in range(3):
+                    wp.atomic_add(sums.push, ids[k], a, whole(w * change[a], sums.scale))
+                    wp.atomic_add(sums.kick, ids[k], a, whole(w * gain[a], sums.scale))
+
+
 @wp.kernel
 def push_contacts(
-    start: int,
+    stride: int,
     inv_mass: wp.array(dtype=float),
     x: wp.array(dtype=wp.vec3),
     x_next: wp.array(dtype=wp.vec3),
@@ -63,54 +132,17 @@ def push_contacts(
     rows_inout: Rows,
     sums_inout: Sums,
 ):
-    """One pass over all contacts: what each does to the positions and velocities of its particles. Not to be split on
-    the CPU."""
-    f = start + wp.tid()
-    for j in range(rows_inout.count[f]):
-        row = f * rows_inout.room + j
-        ids = rows_inout.ids[row]
-        weights = rows_inout.weights[row]
-        n = rows_inout.normal[row]
-        total = float(0.0)
-        way = wp.vec3(0.0, 0.0, 0.0)
-        moved = wp.vec3(0.0, 0.0, 0.0)
-        speed = wp.vec3(0.0, 0.0, 0.0)
-        for k in range(4):
-            i = ids[k]
-            w = weights[k]
-            total += w * w * inv_mass[i] * float(sums_inout.contacts[i])
-            way += w * x_next[i]
-            moved += w * (x_next[i] - x[i])
-            speed += w * v_next[i]
-        if total > 0.0:
-            share = 1.0 / total
-            mu = rows_inout.friction[row]
-            short = rows_inout.target[row] - wp.dot(way, n)
-            push = rows_inout.push[row]
-            more = wp.max(push + share * short, 0.0)
-            grip = rows_inout.grip[row]
-            slid = moved - wp.dot(moved, n) * n
-            held = held_back(grip - share * slid, mu * more)
-            change = (more - push) * n + (held - grip)
-            rows_inout.push[row] = more
-            rows_inout.grip[row] = held
-            impulse = rows_inout.impulse[row]
-            rub = rows_inout.rub[row]
-            gain = wp.vec3(0.0, 0.0, 0.0)
-            if more > 0.0 or impulse > 0.0:
-                leaving = wp.dot(speed, n)
-                harder = wp.max(impulse + share * (rows_inout.bounce[row] - leaving), 0.0)
-                slip = speed - leaving * n
-                rubs = held_back(rub - share * slip, mu * harder)
-                gain = (harder - impulse) * n + (rubs - rub)
-                rows_inout.impulse[row] = harder
-                rows_inout.rub[row] = rubs
-            for k in range(4):
-                w = weights[k]
-                if w != 0.0:
-                    for a in range(3):
-                        wp.atomic_add(sums_inout.push, ids[k], a, whole(w * change[a], sums_inout.scale))
-                        wp.atomic_add(sums_inout.kick, ids[k], a, whole(w * gain[a], sums_inout.scale))
+    """One pass over all contacts."""
+    for a in range(wp.tid(), rows_inout.actives[0], stride):
+        f = rows_inout.active[a]
+        for j in range(rows_inout.count[f]):
+            push_row(f * rows_inout.room + j, inv_mass, x, x_next, v_next, rows_inout, sums_inout)
+
+
+@wp.kernel
+def forget_active(rows_out: Rows):
+    """Nothing has contacts."""
+    rows_out.actives[0] = 0
 
 
 @wp.func

@@ -40,7 +40,7 @@ class Tree:
         self.count = len(corners)
         starts = np.searchsorted(item_body, np.arange(bodies + 1))
         middle = rest[corners].mean(axis=1) if self.count else np.zeros((0, 3))
-        order, first, items, skip, right, depth = [], [], [], [], [], []
+        order, first, items, last, skip, right, depth = [], [], [], [], [], [], []
         roots = np.zeros(bodies + 1, np.int64)
         for b in range(bodies):
             roots[b] = sum(map(len, skip))
@@ -51,9 +51,10 @@ class Tree:
             shape = _shape(leaf_starts)
             first.append(shape[0] + starts[b])
             items.append(shape[1])
-            skip.append(shape[2] + roots[b])
-            right.append(np.where(shape[3] >= 0, shape[3] + roots[b], -1))
-            depth.append(shape[4])
+            last.append(shape[2] + starts[b])
+            skip.append(shape[3] + roots[b])
+            right.append(np.where(shape[4] >= 0, shape[4] + roots[b], -1))
+            depth.append(shape[5])
         joined = lambda parts: np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, np.int64)
         self.order = joined(order)
         roots[bodies] = sum(map(len, skip))
@@ -70,6 +71,7 @@ class Tree:
         data.item_low, data.item_high = boxes(self.count), boxes(self.count)
         data.low, data.high = boxes(self.nodes), boxes(self.nodes)
         data.first, data.items = ints(joined(first)), ints(joined(items))
+        data.last = ints(joined(last))
         data.skip, data.right = ints(joined(skip)), ints(joined(right))
         data.roots = ints(roots)
         self.data = data
@@ -83,23 +85,25 @@ class Tree:
             launch(fit_level, end - first, [self._by_depth], [self.data], device=self.device, first=first, grain=4096)
 
 
-def _shape(leaf_starts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _shape(leaf_starts: np.ndarray) -> tuple[np.ndarray, ...]:
     """The nodes over leaves as `bisect_order` cuts them, each before what is below it.
 
     Returns:
         first, items: first item of each leaf and how many; zero items for others.
+        last: end of the items below each node.
         skip: where the walk goes on behind a node and all below it.
         right: the second child, -1 for a leaf; the first one follows its parent.
         depth: of each node.
     """
     leaves = len(leaf_starts) - 1
     count = 2 * leaves - 1
-    first, items, skip, right, depth = (np.zeros(count, np.int64) for _ in range(5))
+    first, items, last, skip, right, depth = (np.zeros(count, np.int64) for _ in range(6))
     # nodes of a level: their place, their first leaf and how many leaves are below them
     node, begin, size = np.zeros(1, np.int64), np.zeros(1, np.int64), np.array([leaves])
     level = 0
     while len(node):
         skip[node] = node + 2 * size - 1
+        last[node] = leaf_starts[begin + size]
         depth[node] = level
         is_leaf = size == 1
         first[node[is_leaf]] = leaf_starts[begin[is_leaf]]
@@ -111,4 +115,4 @@ def _shape(leaf_starts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray,
         node = np.concatenate([node + 1, node + 2 * lower])
         begin, size = np.concatenate([begin, begin + lower]), np.concatenate([lower, size - lower])
         level += 1
-    return first, items, skip, right, depth
+    return first, items, last, skip, right, depth

@@ -14,6 +14,7 @@ class TreeData:
         item_low, item_high: its box [m].
         low, high: box of each node [m].
         first, items: items of a leaf; no items where a node is no leaf.
+        last: the end of the items of all leaves below a node.
         skip: where the walk goes on behind all that is below a node. right: its second child.
         roots: first node of each body's tree, and the end.
     """
@@ -26,6 +27,7 @@ class TreeData:
     high: wp.array(dtype=wp.vec3)
     first: wp.array(dtype=int)
     items: wp.array(dtype=int)
+    last: wp.array(dtype=int)
     skip: wp.array(dtype=int)
     right: wp.array(dtype=int)
     roots: wp.array(dtype=int)

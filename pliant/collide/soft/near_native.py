@@ -1,0 +1,211 @@
+"""The hot loops of detection in C++: walks through trees, and the quick first look at candidates.
+
+What they compute is plain; generated code spends several times as long on handing tables around.
+"""
+
+import warp as wp
+
+from pliant.collide.soft.tree_kernels import TreeData
+
+
+@wp.func_native("""
+const float* node_low = (const float*)(tree.low.data);
+const float* node_high = (const float*)(tree.high.data);
+const float* item_low = (const float*)(tree.item_low.data);
+const float* item_high = (const float*)(tree.item_high.data);
+const int* skip = (const int*)(tree.skip.data);
+const int* first = (const int*)(tree.first.data);
+const int* items = (const int*)(tree.items.data);
+const int* last = (const int*)(tree.last.data);
+const int* corners = (const int*)(tree.corners.data);
+int* out = (int*)(found_out.data) + base;
+const int end = ((const int*)(tree.roots.data))[body + 1];
+int node = ((const int*)(tree.roots.data))[body];
+const float l0 = low[0], l1 = low[1], l2 = low[2], h0 = high[0], h1 = high[1], h2 = high[2];
+auto far = [&](const float* l, const float* h) {
+    return l[0] > h0 || h[0] < l0 || l[1] > h1 || h[1] < l1 || l[2] > h2 || h[2] < l2;
+};
+while (node < end) {
+    if (last[node] <= behind || far(node_low + 3 * (size_t)node, node_high + 3 * (size_t)node)) {
+        node = skip[node];
+        continue;
+    }
+    const int stop = first[node] + items[node];
+    for (int i = first[node]; i < stop; ++i) {
+        if (i < behind || far(item_low + 3 * (size_t)i, item_high + 3 * (size_t)i)) continue;
+        const int* c = corners + 3 * (size_t)i;
+        if (c[0] == one || c[1] == one || c[2] == one || c[0] == two || c[1] == two || c[2] == two) continue;
+        if (found < room) out[found] = i;
+        ++found;
+    }
+    ++node;
+}
+return found;
+""")
+def find_overlaps(
+    tree: TreeData,
+    body: int,
+    low: wp.vec3,
+    high: wp.vec3,
+    one: int,
+    two: int,
+    behind: int,
+    found: int,
+    room: int,
+    base: int,
+    found_out: wp.array(dtype=int),
+) -> int:
+    """List the items of a body's tree whose boxes touch a box; how many are listed then, also where they do not fit.
+
+    Args:
+        low, high: the box [m].
+        one, two: particles of what is looked for; items that have one of them as a corner do not count.
+        behind: items before this place do not count.
+        found: how many are listed already. room: how many fit. base: where the list begins.
+    """
+    ...
+
+
+@wp.func_native("""
+const float* p0 = (const float*)(x.data);
+const float* p1 = (const float*)(x_next.data);
+auto grow = [&](int i, float* low, float* high) {
+    const float* a = p0 + 3 * (size_t)i;
+    const float* b = p1 + 3 * (size_t)i;
+    for (int k = 0; k < 3; ++k) {
+        float least = a[k] < b[k] ? a[k] : b[k];
+        float most = a[k] < b[k] ? b[k] : a[k];
+        low[k] = low[k] < least ? low[k] : least;
+        high[k] = high[k] > most ? high[k] : most;
+    }
+};
+// the height of a vertex over the plane of a triangle, times the length of its normal
+auto height = [&](const float* p, const int* t, float* size) {
+    const float *P = p + 3 * (size_t)one, *A = p + 3 * (size_t)t[0], *B = p + 3 * (size_t)t[1];
+    const float* C = p + 3 * (size_t)t[2];
+    float u0 = B[0] - A[0], u1 = B[1] - A[1], u2 = B[2] - A[2], v0 = C[0] - A[0], v1 = C[1] - A[1], v2 = C[2] - A[2];
+    float n0 = u1 * v2 - u2 * v1, n1 = u2 * v0 - u0 * v2, n2 = u0 * v1 - u1 * v0;
+    *size = n0 * n0 + n1 * n1 + n2 * n2;
+    return n0 * (P[0] - A[0]) + n1 * (P[1] - A[1]) + n2 * (P[2] - A[2]);
+};
+float low[3] = {1e30f, 1e30f, 1e30f}, high[3] = {-1e30f, -1e30f, -1e30f};
+grow(one, low, high);
+const int* list = (const int*)(candidate.data);
+const int* table = (const int*)(corners.data);
+const float* size = (const float*)(radius.data);
+for (int j = first; j < end; ++j) {
+    const int* two = table + 3 * (size_t)list[j];
+    float l[3] = {1e30f, 1e30f, 1e30f}, h[3] = {-1e30f, -1e30f, -1e30f};
+    grow(two[0], l, h);
+    grow(two[1], l, h);
+    grow(two[2], l, h);
+    float wide = factor * (size[one] + size[two[0]]);
+    bool far = false;
+    for (int k = 0; k < 3; ++k) far = far || l[k] - high[k] > wide || low[k] - h[k] > wide;
+    if (far) continue;
+    float s0, s1;
+    float before = height(p0, two, &s0), after = height(p1, two, &s1);
+    // on one side all the time, and too far from the plane at the end
+    if (s0 > 0.0f && before * after > 0.0f && after * after > wide * wide * s1) continue;
+    return j;
+}
+return end;
+""")
+def next_triangle(
+    one: int,
+    first: int,
+    end: int,
+    candidate: wp.array(dtype=int),
+    corners: wp.array(dtype=wp.vec3i),
+    radius: wp.array(dtype=float),
+    factor: float,
+    x: wp.array(dtype=wp.vec3),
+    x_next: wp.array(dtype=wp.vec3),
+) -> int:
+    """The first triangle of a run of candidates, from `first` to before `end`, that a vertex may come near to on its
+    way from x to x_next, within a factor of what is kept free; `end` if there is none."""
+    ...
+
+
+@wp.func_native("""
+const float* p0 = (const float*)(x.data);
+const float* p1 = (const float*)(x_next.data);
+auto grow = [&](int i, float* low, float* high) {
+    const float* a = p0 + 3 * (size_t)i;
+    const float* b = p1 + 3 * (size_t)i;
+    for (int k = 0; k < 3; ++k) {
+        float least = a[k] < b[k] ? a[k] : b[k];
+        float most = a[k] < b[k] ? b[k] : a[k];
+        low[k] = low[k] < least ? low[k] : least;
+        high[k] = high[k] > most ? high[k] : most;
+    }
+};
+// the distance between the lines of two edges, times the length of their cross product
+auto between = [&](const float* p, const int* t, float* size) {
+    const float *A = p + 3 * (size_t)one[0], *B = p + 3 * (size_t)one[1], *C = p + 3 * (size_t)t[0];
+    const float* D = p + 3 * (size_t)t[1];
+    float u0 = B[0] - A[0], u1 = B[1] - A[1], u2 = B[2] - A[2], v0 = D[0] - C[0], v1 = D[1] - C[1], v2 = D[2] - C[2];
+    float n0 = u1 * v2 - u2 * v1, n1 = u2 * v0 - u0 * v2, n2 = u0 * v1 - u1 * v0;
+    *size = n0 * n0 + n1 * n1 + n2 * n2;
+    return n0 * (C[0] - A[0]) + n1 * (C[1] - A[1]) + n2 * (C[2] - A[2]);
+};
+// the squared distance of two edges
+auto apart = [&](const float* p, const int* t) {
+    const float *A = p + 3 * (size_t)one[0], *B = p + 3 * (size_t)one[1], *C = p + 3 * (size_t)t[0];
+    const float* D = p + 3 * (size_t)t[1];
+    float uu = 0, vv = 0, uv = 0, ur = 0, vr = 0;
+    for (int k = 0; k < 3; ++k) {
+        float u = B[k] - A[k], v = D[k] - C[k], r = A[k] - C[k];
+        uu += u * u; vv += v * v; uv += u * v; ur += u * r; vr += v * r;
+    }
+    if (uu < 1e-20f || vv < 1e-20f) return 0.0f;
+    float across = uu * vv - uv * uv, s = 0.5f;
+    if (across > 1e-6f * uu * vv) s = (uv * vr - ur * vv) / across;
+    s = s < 0 ? 0 : (s > 1 ? 1 : s);
+    float t1 = (uv * s + vr) / vv;
+    if (t1 < 0) { t1 = 0; s = -ur / uu; }
+    else if (t1 > 1) { t1 = 1; s = (uv - ur) / uu; }
+    s = s < 0 ? 0 : (s > 1 ? 1 : s);
+    float sum = 0;
+    for (int k = 0; k < 3; ++k) {
+        float d = A[k] + s * (B[k] - A[k]) - C[k] - t1 * (D[k] - C[k]);
+        sum += d * d;
+    }
+    return sum;
+};
+float low[3] = {1e30f, 1e30f, 1e30f}, high[3] = {-1e30f, -1e30f, -1e30f};
+grow(one[0], low, high);
+grow(one[1], low, high);
+const int* list = (const int*)(candidate.data);
+const int* table = (const int*)(corners.data);
+const float* size = (const float*)(radius.data);
+for (int j = first; j < end; ++j) {
+    const int* two = table + 3 * (size_t)list[j];
+    float l[3] = {1e30f, 1e30f, 1e30f}, h[3] = {-1e30f, -1e30f, -1e30f};
+    grow(two[0], l, h);
+    grow(two[1], l, h);
+    float wide = factor * (size[one[0]] + size[two[0]]);
+    bool far = false;
+    for (int k = 0; k < 3; ++k) far = far || l[k] - high[k] > wide || low[k] - h[k] > wide;
+    if (far) continue;
+    float s0, s1;
+    float before = between(p0, two, &s0), after = between(p1, two, &s1);
+    // on one side all the time, and too far at the end
+    if (before * after > 0.0f && apart(p1, two) > wide * wide) continue;
+    return j;
+}
+return end;
+""")
+def next_edge(
+    one: wp.vec2i,
+    first: int,
+    end: int,
+    candidate: wp.array(dtype=int),
+    corners: wp.array(dtype=wp.vec3i),
+    radius: wp.array(dtype=float),
+    factor: float,
+    x: wp.array(dtype=wp.vec3),
+    x_next: wp.array(dtype=wp.vec3),
+) -> int:
+    """The same for an edge among candidate edges."""
+    ...
