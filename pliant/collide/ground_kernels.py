@@ -23,6 +23,7 @@ class MapData:
     columns: int
     extend: int
     friction: float
+    static_friction: float
     restitution: float
     margin: float
 
@@ -122,6 +123,7 @@ def detect_ground(
         plane.normal = normal
         plane.offset = wp.dot(normal, p) + depth + off
         plane.friction = data.friction
+        plane.static_friction = data.static_friction
         plane.restitution = data.restitution
         surface_out[row] = plane
         depth_out[row] = wp.max(depth + off, 0.0)

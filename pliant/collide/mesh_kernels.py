@@ -35,6 +35,7 @@ class MeshData:
     cell_half: float
     deforms: int
     friction: float
+    static_friction: float
     restitution: float
     margin: float
 
@@ -233,6 +234,7 @@ def detect_mesh(
                 own = displacement(data.id, way_of, face, u, v)
                 plane.velocity = plane.velocity + glide[2] * (pose.turn * own)
             plane.friction = data.friction
+            plane.static_friction = data.static_friction
             plane.restitution = data.restitution
             surface_out[out] = plane
             depth_out[out] = wp.max(rim - wp.dot(n, p), 0.0)

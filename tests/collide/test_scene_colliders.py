@@ -313,7 +313,7 @@ def respond(kernel, x, v, device, scalars, friction=1.0, inv_mass=1.0, velocity=
     n = len(x)
     put = lambda a, t: wp.array(np.ascontiguousarray(a), dtype=t, device=device)
     depth = np.where(x[:, 1] <= 0, -x[:, 1], -1.0).astype(np.float32)
-    constants = [put(np.full(1, friction, np.float32), float)]
+    constants = [put(np.full((1, 2), friction, np.float32), wp.vec2)]
     if kernel is resolve_projection:
         constants.append(put(np.zeros(1, np.float32), float))
     x_out = put(x if x_before is None else np.atleast_2d(np.asarray(x_before, np.float32)), wp.vec3)
