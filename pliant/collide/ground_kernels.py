@@ -9,6 +9,11 @@ wp.set_module_options({"enable_backward": False})
 # A foot of the local normal that is still below the surface by this share of a cell is looked for straight above.
 FOOT_TOLERANCE = wp.constant(1.0e-4)
 FOOT_STEPS = wp.constant(6)
+# A way is looked at every half cell, but at no more places than this, and halved so often where it goes in.
+MOST_PLACES = wp.constant(64)
+HALVINGS = wp.constant(8)
+# What is below ground leaves along the normal there, unless it went in at a slope that faces another way (cosine).
+SAME_WAY = wp.constant(0.5)
 
 
 @wp.struct
@@ -92,12 +97,49 @@ def way_out(data: MapData, heights: wp.array2d(dtype=float), p: wp.vec3, normal:
     return way
 
 
+@wp.func
+def is_below(data: MapData, heights: wp.array2d(dtype=float), p: wp.vec3) -> bool:
+    ground = ground_at(data, heights, p)
+    return ground.found != 0 and ground.height > p[1]
+
+
+@wp.func
+def entry_share(data: MapData, heights: wp.array2d(dtype=float), before: wp.vec3, p: wp.vec3) -> float:
+    """Share of a way after which it goes below ground; 1 if it does not, or is too short to pass a ridge."""
+    way = p - before
+    along = wp.max(wp.abs(way[0]) / data.cell_x, wp.abs(way[2]) / data.cell_z)
+    share = float(1.0)
+    # written so that a way that is not finite is not looked at
+    if along > 0.5 and along < 1.0e6:
+        if not is_below(data, heights, before):
+            places = wp.min(int(2.0 * along) + 1, MOST_PLACES)
+            high = float(2.0)
+            low = float(0.0)
+            for k in range(1, places + 1):
+                if high > 1.0:
+                    here = float(k) / float(places)
+                    if is_below(data, heights, before + here * way):
+                        high = here
+                    else:
+                        low = here
+            if high <= 1.0:
+                for _ in range(HALVINGS):
+                    middle = 0.5 * (low + high)
+                    if is_below(data, heights, before + middle * way):
+                        high = middle
+                    else:
+                        low = middle
+                share = low
+    return share
+
+
 @wp.kernel
 def detect_ground(
     start: int,
     data: MapData,
     heights: wp.array2d(dtype=float),
     radius: wp.array(dtype=float),
+    before: wp.array(dtype=wp.vec3),
     x: wp.array(dtype=wp.vec3),
     slot: int,
     slots: int,
@@ -112,8 +154,21 @@ def detect_ground(
     depth = (ground.height - p[1]) * normal[1]
     row = i * slots + slot
     off = radius[i] + data.margin
-    if ground.found != 0 and depth >= -margin - off:
-        if depth > 0.0:
+    way = p - before[i]
+    share = entry_share(data, heights, before[i], p)
+    passed = bool(False)
+    if share < 1.0:
+        at = before[i] + share * way
+        slope = ground_at(data, heights, at)
+        facing = wp.normalize(wp.vec3(-slope.slope_x, 1.0, -slope.slope_z))
+        below = wp.dot(facing, at - p)
+        clear = ground.found == 0 or depth <= 0.0
+        if below > 0.0 and (clear or wp.dot(facing, normal) < SAME_WAY):
+            passed = True
+            normal = facing
+            depth = below
+    if passed or (ground.found != 0 and depth >= -margin - off):
+        if depth > 0.0 and not passed:
             depth = way_out(data, heights, p, normal, depth)
             if depth < 0.0:
                 # the normal leads under another slope or off the map: straight up there is always a way out

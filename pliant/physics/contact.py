@@ -6,6 +6,9 @@ import warp as wp
 # if friction fell there at once, its neighbours would have to carry more and slip in turn, and the whole body would
 # begin to slide long before its load is that of the static coefficient.
 SLOW = wp.constant(0.05)
+# A particle counts as having been at a surface for the whole of a step if it was for more than this share of it, so
+# that what rests there does not creep for its roundings.
+ARRIVED = wp.constant(0.75)
 
 
 @wp.struct
@@ -120,9 +123,13 @@ def meet_plane(
             way = x - before - dt * plane.velocity
             through = wp.dot(way, plane.normal)
             came = wp.clamp(2.0 * through / dt - approach, approach, 0.0)
+            # friction begins where it came in: of the way before that nothing is taken, unless it was there already
+            inside = wp.clamp(-depth / wp.min(through, -1.0e-20), 0.0, 1.0)
+            if inside > ARRIVED:
+                inside = 1.0
             speed = wp.length(relative - approach * plane.normal)
             kept = friction_leaves(bounce_speed(came, e, rest_speed) - approach, speed, mu)
-            met.x = met.x - (1.0 - kept) * (way - through * plane.normal)
+            met.x = met.x - ((1.0 - kept) * inside) * (way - through * plane.normal)
             met.v = contact_velocity(v, plane.velocity, plane.normal, came, mu, e, rest_speed)
     return met
 

@@ -237,7 +237,7 @@ class HeightmapDetector:
             launch(
                 detect_ground,
                 contacts.particles,
-                [data, heights, radius, x, slot, contacts.slots, margin],
+                [data, heights, radius, before, x, slot, contacts.slots, margin],
                 [contacts.surface, contacts.depth],
                 device=self.device,
             )

@@ -16,8 +16,8 @@ class BodyMatch:
     """A body's constants for one length of step.
 
     pull [1/s] and damp are what a step adds to a velocity for each metre from the goal and for each m/s besides the
-    rigid motion; friction is the kinetic and the static coefficient; radius [m] is how far planes are kept off; creep is
-    the share of the strain that stays after one step.
+    rigid motion; friction is the kinetic and the static coefficient; radius [m] is how far planes are kept off; creep
+    is the share of the strain that stays after one step.
     """
 
     pull: float
