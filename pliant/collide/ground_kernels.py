@@ -98,17 +98,24 @@ def way_out(data: MapData, heights: wp.array2d(dtype=float), p: wp.vec3, normal:
 
 
 @wp.func
+def facing_at(data: MapData, heights: wp.array2d(dtype=float), p: wp.vec3) -> wp.vec3:
+    """The normal of the ground below or above a point."""
+    ground = ground_at(data, heights, p)
+    return wp.normalize(wp.vec3(-ground.slope_x, 1.0, -ground.slope_z))
+
+
+@wp.func
 def is_below(data: MapData, heights: wp.array2d(dtype=float), p: wp.vec3) -> bool:
     ground = ground_at(data, heights, p)
     return ground.found != 0 and ground.height > p[1]
 
 
 @wp.func
-def entry_share(data: MapData, heights: wp.array2d(dtype=float), before: wp.vec3, p: wp.vec3) -> float:
-    """Share of a way after which it goes below ground; 1 if it does not, or is too short to pass a ridge."""
+def entry_share(data: MapData, heights: wp.array2d(dtype=float), before: wp.vec3, p: wp.vec3) -> wp.vec2:
+    """Shares of a way just before and after it goes below ground; 1 if it does not, or is too short to pass a ridge."""
     way = p - before
     along = wp.max(wp.abs(way[0]) / data.cell_x, wp.abs(way[2]) / data.cell_z)
-    share = float(1.0)
+    share = wp.vec2(1.0, 1.0)
     # written so that a way that is not finite is not looked at
     if along > 0.5 and along < 1.0e6:
         if not is_below(data, heights, before):
@@ -129,7 +136,7 @@ def entry_share(data: MapData, heights: wp.array2d(dtype=float), before: wp.vec3
                         high = middle
                     else:
                         low = middle
-                share = low
+                share = wp.vec2(low, high)
     return share
 
 
@@ -157,16 +164,27 @@ def detect_ground(
     way = p - before[i]
     share = entry_share(data, heights, before[i], p)
     passed = bool(False)
-    if share < 1.0:
-        at = before[i] + share * way
-        slope = ground_at(data, heights, at)
-        facing = wp.normalize(wp.vec3(-slope.slope_x, 1.0, -slope.slope_z))
+    if share[0] < 1.0:
+        at = before[i] + share[0] * way
+        facing = facing_at(data, heights, before[i] + share[1] * way)
         below = wp.dot(facing, at - p)
         clear = ground.found == 0 or depth <= 0.0
         if below > 0.0 and (clear or wp.dot(facing, normal) < SAME_WAY):
             passed = True
             normal = facing
             depth = below
+        if depth > 0.0:
+            # what is put back along this slope may be behind a ridge that it meets on its way there
+            lift = FOOT_TOLERANCE * wp.min(data.cell_x, data.cell_z) * normal
+            end = p + depth * normal + lift
+            slid = entry_share(data, heights, at + lift, end)
+            if slid[0] < 1.0:
+                along = end - at - lift
+                stop = at + lift + slid[0] * along
+                if wp.dot(facing_at(data, heights, at + lift + slid[1] * along), normal) < SAME_WAY:
+                    passed = True
+                    depth = wp.length(stop - p)
+                    normal = (stop - p) / depth
     if passed or (ground.found != 0 and depth >= -margin - off):
         if depth > 0.0 and not passed:
             depth = way_out(data, heights, p, normal, depth)
