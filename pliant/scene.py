@@ -386,6 +386,36 @@ class Scene:
         surface, name = Surface(friction, restitution, margin), self.collider_name(name, "box")
         self.add_collider(Box(size, position, rotation, inside, surface, name, path))  # type: ignore[arg-type]
 
+    def add_halfspaces(
+        self,
+        planes: Sequence[Sequence[float]],
+        position: Sequence[float] = (0.0, 0.0, 0.0),
+        *,
+        rotation: Sequence[float] = (0.0, 0.0, 0.0),
+        inside: bool = False,
+        friction: float = 0.6,
+        restitution: float = 0.0,
+        margin: float = 0.0,
+        static_friction: float | None = None,
+        path: Any = None,
+        name: str | None = None,
+    ) -> None:
+        """Add the convex solid that half-spaces have in common, or with ``inside=True`` a room or funnel of planes.
+
+        Args:
+            planes: rows a, b, c, d; the half-space of a row is a x + b y + c z <= d, in its own frame [m].
+            position: where its origin is put [m].
+            rotation: axis times angle in degrees, about its origin.
+            margin: how far from the surface particles are kept [m].
+            static_friction: up to which what does not slip is held; that of friction if not given.
+            path: keys of its motion, or a `MotionPath`.
+        """
+        from pliant.collide.shapes.halfspaces import Halfspaces
+
+        surface = Surface(friction, restitution, margin, static_friction)
+        name = self.collider_name(name, "halfspaces")
+        self.add_collider(Halfspaces(planes, position, rotation, inside, surface, name, path))  # type: ignore[arg-type]
+
     def add_sphere(
         self,
         radius: float = 0.5,

@@ -46,6 +46,11 @@ def numbers(default: Any, count: int, meaning: str) -> Any:
     return dataclasses.field(default=default, metadata={"meaning": meaning, "count": count})
 
 
+def number_rows(default: Any, count: int, most: int, meaning: str) -> Any:
+    """A dataclass field of up to so many rows of several numbers, which is a key likewise."""
+    return dataclasses.field(default=default, metadata={"meaning": meaning, "count": count, "most": most})
+
+
 class Detector(Protocol):
     """All colliders of one kind, on a device."""
 
@@ -75,7 +80,8 @@ class Collider:
         name: for messages.
         surface: friction and restitution.
 
-    Fields that are a `setting` or `numbers` are keys of the scene file. The `repr` says all that changes the motion.
+    Fields that are a `setting`, `numbers` or `number_rows` are keys of the scene file. The `repr` says all that changes
+    the motion.
     """
 
     kind: ClassVar[str]

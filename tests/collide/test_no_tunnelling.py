@@ -71,7 +71,7 @@ def deepest(sim, name, frames, samples=600):
     return worst
 
 
-# ---- thin colliders, fast cloth -------------------------------------------------------------------------------------
+# ---- thin colliders, fast cloth ---------------------------------------------------------------------------------
 
 THIN = {
     "box": (lambda: Box((1, 0.001, 1), name="c"), 0.0005),
@@ -105,7 +105,7 @@ def test_cloth_at_ten_metres_a_second_does_not_pass_thin_things(how, kind, heigh
         assert sim.positions()[middle, 1].min() > 0.0
 
 
-# ---- fast colliders ---------------------------------------------------------------------------------------------------
+# ---- fast colliders ---------------------------------------------------------------------------------------------
 
 FAST = {
     "sphere": (lambda **k: Sphere(0.02, **k), 0.02),
@@ -140,7 +140,7 @@ def test_a_collider_at_twenty_metres_a_second_does_not_pass(kind, how, body, dev
         assert in_front.any() and sim.positions()[in_front, 2].min() > sim.collider("c").center[2]
 
 
-# ---- concave ones -----------------------------------------------------------------------------------------------------
+# ---- concave ones -----------------------------------------------------------------------------------------------
 
 
 def bowl(radius=0.2, around=24, down=12):
@@ -224,7 +224,7 @@ def test_nothing_passes_through_a_ridge(device):
     np.testing.assert_array_equal(put_back(wall, over, there, device), there)
 
 
-# ---- what moving colliders carry ----------------------------------------------------------------------------------------
+# ---- what moving colliders carry --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["box", "mesh"])
@@ -263,7 +263,7 @@ def test_what_lies_on_a_moving_collider_goes_with_it(kind, how, device):
     np.testing.assert_allclose(sim.positions().mean(axis=0), wanted, atol=0.02 if how == "baraff_witkin" else 0.012)
 
 
-# ---- where sheets rest --------------------------------------------------------------------------------------------------
+# ---- where sheets rest ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("how", ["shape_matching", "xpbd", "baraff_witkin"])
