@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from pliant.errors import InputError
-from pliant.settings import Described, setting
+from pliant.settings import Described, check_static_friction, setting
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,6 +24,9 @@ class Material(Described):
     )
     drag: float = setting(0.0, "air drag: deceleration per speed", unit="1/s", low=0.0, high=1e4)
     friction: float = setting(0.6, "Coulomb friction coefficient", low=0.0, high=100.0)
+    static_friction: float | None = setting(
+        None, "coefficient up to which what does not slip is held; that of friction if not given", low=0.0, high=100.0
+    )
     restitution: float = setting(
         0.0, "share of the approach speed a surface point keeps when it bounces", low=0.0, high=1.0
     )
@@ -62,6 +65,15 @@ class Material(Described):
         above=0.0,
         high=100.0,
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_static_friction(self.friction, self.static_friction, f"{type(self).__name__}.static_friction")
+
+    @property
+    def holding(self) -> float:
+        """Coefficient of friction up to which what does not slip is held."""
+        return self.friction if self.static_friction is None else self.static_friction
 
     @property
     def shear_modulus(self) -> float:

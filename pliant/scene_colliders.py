@@ -28,11 +28,12 @@ class SceneColliders:
         *,
         friction: float = 0.6,
         restitution: float = 0.0,
+        static_friction: float | None = None,
         velocity: Sequence[float] = (0.0, 0.0, 0.0),
         name: str | None = None,
     ) -> None:
         """Add a plane; without arguments it is a floor at height zero."""
-        surface = PlaneSurface(friction, restitution)
+        surface = PlaneSurface(friction, restitution, static_friction=static_friction)
         self.add_collider(Plane(point, normal, velocity, surface, self.collider_name(name, "plane")))  # type: ignore[arg-type]
 
     def add_box(
@@ -44,6 +45,7 @@ class SceneColliders:
         inside: bool = False,
         friction: float = 0.6,
         restitution: float = 0.0,
+        static_friction: float | None = None,
         margin: float = 0.0,
         path: Any = None,
         name: str | None = None,
@@ -57,8 +59,38 @@ class SceneColliders:
             margin: how far from the surface particles are kept [m].
             path: keys of its motion, or a `MotionPath`.
         """
-        surface, name = Surface(friction, restitution, margin), self.collider_name(name, "box")
+        surface, name = Surface(friction, restitution, margin, static_friction), self.collider_name(name, "box")
         self.add_collider(Box(size, position, rotation, inside, surface, name, path))  # type: ignore[arg-type]
+
+    def add_halfspaces(
+        self,
+        planes: Sequence[Sequence[float]],
+        position: Sequence[float] = (0.0, 0.0, 0.0),
+        *,
+        rotation: Sequence[float] = (0.0, 0.0, 0.0),
+        inside: bool = False,
+        friction: float = 0.6,
+        restitution: float = 0.0,
+        static_friction: float | None = None,
+        margin: float = 0.0,
+        path: Any = None,
+        name: str | None = None,
+    ) -> None:
+        """Add the convex solid that half-spaces have in common, or with ``inside=True`` a room or funnel of planes.
+
+        Args:
+            planes: rows a, b, c, d; the half-space of a row is a x + b y + c z <= d, in its own frame [m].
+            position: where its origin is put [m].
+            rotation: axis times angle in degrees, about its origin.
+            margin: how far from the surface particles are kept [m].
+            static_friction: up to which what does not slip is held; that of friction if not given.
+            path: keys of its motion, or a `MotionPath`.
+        """
+        from pliant.collide.shapes.halfspaces import Halfspaces
+
+        surface = Surface(friction, restitution, margin, static_friction)
+        name = self.collider_name(name, "halfspaces")
+        self.add_collider(Halfspaces(planes, position, rotation, inside, surface, name, path))  # type: ignore[arg-type]
 
     def add_sphere(
         self,
@@ -69,6 +101,7 @@ class SceneColliders:
         inside: bool = False,
         friction: float = 0.6,
         restitution: float = 0.0,
+        static_friction: float | None = None,
         margin: float = 0.0,
         path: Any = None,
         name: str | None = None,
@@ -84,7 +117,7 @@ class SceneColliders:
         """
         from pliant.collide.shapes.sphere import Sphere
 
-        surface, name = Surface(friction, restitution, margin), self.collider_name(name, "sphere")
+        surface, name = Surface(friction, restitution, margin, static_friction), self.collider_name(name, "sphere")
         self.add_collider(Sphere(radius, position, velocity, inside, surface, name, path))  # type: ignore[arg-type]
 
     def add_capsule(
@@ -95,6 +128,7 @@ class SceneColliders:
         *,
         friction: float = 0.6,
         restitution: float = 0.0,
+        static_friction: float | None = None,
         margin: float = 0.0,
         path: Any = None,
         name: str | None = None,
@@ -109,7 +143,7 @@ class SceneColliders:
         """
         from pliant.collide.shapes.capsule import Capsule
 
-        surface, name = Surface(friction, restitution, margin), self.collider_name(name, "capsule")
+        surface, name = Surface(friction, restitution, margin, static_friction), self.collider_name(name, "capsule")
         self.add_collider(Capsule(radius, start, end, surface, name, path))  # type: ignore[arg-type]
 
     def add_mesh_collider(
@@ -124,6 +158,7 @@ class SceneColliders:
         deforms: bool = False,
         friction: float = 0.6,
         restitution: float = 0.0,
+        static_friction: float | None = None,
         margin: float = 0.0,
         path: Any = None,
         name: str | None = None,
@@ -143,7 +178,7 @@ class SceneColliders:
         """
         from pliant.collide.shapes.mesh import Mesh
 
-        surface, name = Surface(friction, restitution, margin), self.collider_name(name, "mesh")
+        surface, name = Surface(friction, restitution, margin, static_friction), self.collider_name(name, "mesh")
         place: Any = {"position": position, "rotation": rotation, "scale": scale}
         kind: Any = {"solid": solid, "thickness": thickness, "deforms": deforms}
         self.add_collider(Mesh(mesh, **place, **kind, surface=surface, name=name, path=path))
@@ -158,6 +193,7 @@ class SceneColliders:
         extend: bool = False,
         friction: float = 0.6,
         restitution: float = 0.0,
+        static_friction: float | None = None,
         name: str | None = None,
     ) -> None:
         """Add ground given by a grid of heights; everything below it is solid.
@@ -174,7 +210,10 @@ class SceneColliders:
         from pliant.collide.shapes.heightmap import Heightmap
 
         grid: Any = read_heights(heights) if isinstance(heights, (str, os.PathLike)) else heights
-        surface, name = Surface(friction, restitution), self.collider_name(name, "heightmap")
+        surface, name = (
+            Surface(friction, restitution, static_friction=static_friction),
+            self.collider_name(name, "heightmap"),
+        )
         self.add_collider(Heightmap(grid, size, position, scale, extend, surface, name))  # type: ignore[arg-type]
 
     def add_collider(self, collider: Collider) -> None:
@@ -183,7 +222,7 @@ class SceneColliders:
             raise InputError(
                 f"{type(collider).__name__} is no collider",
                 "add_collider",
-                "Give a Plane, a Box, a Sphere, a Capsule, a Mesh or a Heightmap",
+                "Give a Plane, a Box, Halfspaces, a Sphere, a Capsule, a Mesh or a Heightmap",
             )
         name = self.collider_name(collider.name, collider.kind)
         if name != collider.name:

@@ -50,6 +50,16 @@ class Described:
             object.__setattr__(self, field.name, value)
 
 
+def check_static_friction(friction: float, static_friction: float | None, where: str) -> None:
+    """Refuse a static coefficient below the kinetic one."""
+    if static_friction is not None and static_friction < friction:
+        raise InputError(
+            f"{static_friction!r} is less than the friction of what slides, {friction!r}",
+            where,
+            "Give at least that, or leave it out",
+        )
+
+
 def field_kind(field: dataclasses.Field) -> tuple[type, bool]:
     """The plain type of a field (bool, int, float or str) and whether ``None`` is allowed."""
     text = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", str(field.type))

@@ -16,6 +16,7 @@ class CapsuleData:
     half: wp.vec3
     radius: float
     friction: float
+    static_friction: float
     restitution: float
     margin: float
 
@@ -144,6 +145,7 @@ def detect_capsules(
             plane.offset = rim + wp.dot(plane.normal, pose.center)
             plane.velocity = velocity_at(pose, p + depth * n)
             plane.friction = capsule.friction
+            plane.static_friction = capsule.static_friction
             plane.restitution = capsule.restitution
             surface_out[slot] = plane
             depth_out[slot] = depth

@@ -11,7 +11,7 @@ import numpy as np
 import warp as wp
 
 from pliant.collide.contacts import Contacts
-from pliant.settings import Described, setting
+from pliant.settings import Described, check_static_friction, setting
 
 if TYPE_CHECKING:
     from pliant.collide.poses import Poses
@@ -24,6 +24,18 @@ class Surface(Described):
     friction: float = setting(0.6, "Coulomb friction coefficient", low=0.0, high=100.0)
     restitution: float = setting(0.0, "share of the approach speed that is kept", low=0.0, high=1.0)
     margin: float = setting(0.0, "how far from the surface particles are kept", unit="m", low=0.0, high=1000.0)
+    static_friction: float | None = setting(
+        None, "coefficient up to which what does not slip is held; that of friction if not given", low=0.0, high=100.0
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_static_friction(self.friction, self.static_friction, f"{type(self).__name__}.static_friction")
+
+    @property
+    def holding(self) -> float:
+        """Coefficient of friction up to which what does not slip is held."""
+        return self.friction if self.static_friction is None else self.static_friction
 
 
 DEFAULT_SURFACE = Surface()
@@ -32,6 +44,11 @@ DEFAULT_SURFACE = Surface()
 def numbers(default: Any, count: int, meaning: str) -> Any:
     """A dataclass field of several numbers, which is a key of the collider's table in scene files."""
     return dataclasses.field(default=default, metadata={"meaning": meaning, "count": count})
+
+
+def number_rows(default: Any, count: int, most: int, meaning: str) -> Any:
+    """A dataclass field of up to so many rows of several numbers, which is a key likewise."""
+    return dataclasses.field(default=default, metadata={"meaning": meaning, "count": count, "most": most})
 
 
 class Detector(Protocol):
@@ -63,7 +80,8 @@ class Collider:
         name: for messages.
         surface: friction and restitution.
 
-    Fields that are a `setting` or `numbers` are keys of the scene file. The `repr` says all that changes the motion.
+    Fields that are a `setting`, `numbers` or `number_rows` are keys of the scene file. The `repr` says all that changes
+    the motion.
     """
 
     kind: ClassVar[str]

@@ -72,7 +72,8 @@ class DeviceMesh:
         data.low, data.high = points.min(axis=0).tolist(), points.max(axis=0).tolist()
         data.extent = float(np.linalg.norm(np.ptp(points, axis=0)))
         data.sign, data.half, data.deforms = sign, half, int(deforms)
-        data.friction, data.restitution, data.margin = surface.friction, surface.restitution, surface.margin
+        data.friction, data.static_friction = surface.friction, surface.holding
+        data.restitution, data.margin = surface.restitution, surface.margin
         self.data: Any = data
         self._write_normals()
         self.cells = self._measured_cells(points)

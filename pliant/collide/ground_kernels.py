@@ -9,6 +9,11 @@ wp.set_module_options({"enable_backward": False})
 # A foot of the local normal that is still below the surface by this share of a cell is looked for straight above.
 FOOT_TOLERANCE = wp.constant(1.0e-4)
 FOOT_STEPS = wp.constant(6)
+# A way is looked at every half cell, but at no more places than this, and halved so often where it goes in.
+MOST_PLACES = wp.constant(64)
+HALVINGS = wp.constant(8)
+# What is below ground leaves along the normal there, unless it went in at a slope that faces another way (cosine).
+SAME_WAY = wp.constant(0.5)
 
 
 @wp.struct
@@ -23,6 +28,7 @@ class MapData:
     columns: int
     extend: int
     friction: float
+    static_friction: float
     restitution: float
     margin: float
 
@@ -91,12 +97,56 @@ def way_out(data: MapData, heights: wp.array2d(dtype=float), p: wp.vec3, normal:
     return way
 
 
+@wp.func
+def facing_at(data: MapData, heights: wp.array2d(dtype=float), p: wp.vec3) -> wp.vec3:
+    """The normal of the ground below or above a point."""
+    ground = ground_at(data, heights, p)
+    return wp.normalize(wp.vec3(-ground.slope_x, 1.0, -ground.slope_z))
+
+
+@wp.func
+def is_below(data: MapData, heights: wp.array2d(dtype=float), p: wp.vec3) -> bool:
+    ground = ground_at(data, heights, p)
+    return ground.found != 0 and ground.height > p[1]
+
+
+@wp.func
+def entry_share(data: MapData, heights: wp.array2d(dtype=float), before: wp.vec3, p: wp.vec3) -> wp.vec2:
+    """Shares of a way just before and after it goes below ground; 1 if it does not, or is too short to pass a ridge."""
+    way = p - before
+    along = wp.max(wp.abs(way[0]) / data.cell_x, wp.abs(way[2]) / data.cell_z)
+    share = wp.vec2(1.0, 1.0)
+    # written so that a way that is not finite is not looked at
+    if along > 0.5 and along < 1.0e6:
+        if not is_below(data, heights, before):
+            places = wp.min(int(2.0 * along) + 1, MOST_PLACES)
+            high = float(2.0)
+            low = float(0.0)
+            for k in range(1, places + 1):
+                if high > 1.0:
+                    here = float(k) / float(places)
+                    if is_below(data, heights, before + here * way):
+                        high = here
+                    else:
+                        low = here
+            if high <= 1.0:
+                for _ in range(HALVINGS):
+                    middle = 0.5 * (low + high)
+                    if is_below(data, heights, before + middle * way):
+                        high = middle
+                    else:
+                        low = middle
+                share = wp.vec2(low, high)
+    return share
+
+
 @wp.kernel
 def detect_ground(
     start: int,
     data: MapData,
     heights: wp.array2d(dtype=float),
     radius: wp.array(dtype=float),
+    before: wp.array(dtype=wp.vec3),
     x: wp.array(dtype=wp.vec3),
     slot: int,
     slots: int,
@@ -111,8 +161,32 @@ def detect_ground(
     depth = (ground.height - p[1]) * normal[1]
     row = i * slots + slot
     off = radius[i] + data.margin
-    if ground.found != 0 and depth >= -margin - off:
+    way = p - before[i]
+    share = entry_share(data, heights, before[i], p)
+    passed = bool(False)
+    if share[0] < 1.0:
+        at = before[i] + share[0] * way
+        facing = facing_at(data, heights, before[i] + share[1] * way)
+        below = wp.dot(facing, at - p)
+        clear = ground.found == 0 or depth <= 0.0
+        if below > 0.0 and (clear or wp.dot(facing, normal) < SAME_WAY):
+            passed = True
+            normal = facing
+            depth = below
         if depth > 0.0:
+            # what is put back along this slope may be behind a ridge that it meets on its way there
+            lift = FOOT_TOLERANCE * wp.min(data.cell_x, data.cell_z) * normal
+            end = p + depth * normal + lift
+            slid = entry_share(data, heights, at + lift, end)
+            if slid[0] < 1.0:
+                along = end - at - lift
+                stop = at + lift + slid[0] * along
+                if wp.dot(facing_at(data, heights, at + lift + slid[1] * along), normal) < SAME_WAY:
+                    passed = True
+                    depth = wp.length(stop - p)
+                    normal = (stop - p) / depth
+    if passed or (ground.found != 0 and depth >= -margin - off):
+        if depth > 0.0 and not passed:
             depth = way_out(data, heights, p, normal, depth)
             if depth < 0.0:
                 # the normal leads under another slope or off the map: straight up there is always a way out
@@ -122,6 +196,7 @@ def detect_ground(
         plane.normal = normal
         plane.offset = wp.dot(normal, p) + depth + off
         plane.friction = data.friction
+        plane.static_friction = data.static_friction
         plane.restitution = data.restitution
         surface_out[row] = plane
         depth_out[row] = wp.max(depth + off, 0.0)

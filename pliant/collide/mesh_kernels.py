@@ -17,6 +17,10 @@ ON_EDGE = wp.constant(1.0e-5)
 TOUCHING = wp.constant(1.0e-5)
 # A contact from where a particle went in gives way to the nearest one if their normals are closer than this (cosine).
 SAME_WAY = wp.constant(0.5)
+# How often what slides along a mesh may be turned aside in a step, before it stops.
+TURNS = wp.constant(8)
+# A surface that a way meets at a flatter angle than this (its sine) does not stop it.
+FLATTEST = wp.constant(1.0e-3)
 
 
 @wp.struct
@@ -35,6 +39,7 @@ class MeshData:
     cell_half: float
     deforms: int
     friction: float
+    static_friction: float
     restitution: float
     margin: float
 
@@ -106,6 +111,51 @@ def nearest(data: MeshData, normals: wp.array2d(dtype=wp.vec3), p: wp.vec3, fart
             if near.distance < 0.0:
                 near.normal = -near.normal
     return near
+
+
+@wp.struct
+class Slid:
+    """Where a way along a surface ends [m], and how often it was turned aside."""
+
+    x: wp.vec3
+    turns: int
+
+
+@wp.func
+def slid(
+    data: MeshData, normals: wp.array2d(dtype=wp.vec3), begin: wp.vec3, way: wp.vec3, off: float, slack: float
+) -> Slid:
+    """The end of a way that is turned along whatever of the surface it meets, and kept off by `off` [m].
+
+    What is put back along the normal of one place may be behind another, such as the far side of a groove.
+    """
+    found = Slid()
+    found.x = begin
+    found.turns = 0
+    left = 1.0 * way
+    for _ in range(TURNS):
+        length = wp.length(left)
+        if length > slack:
+            d = left / length
+            go = float(length)
+            n = wp.vec3(0.0, 0.0, 0.0)
+            ray = wp.mesh_query_ray(data.id, found.x, d, length + off)
+            if ray.result:
+                out_of = normals[ray.face, 0]
+                steep = -wp.dot(out_of, d)
+                if data.sign == SHELL and steep < 0.0:
+                    out_of = -out_of
+                    steep = -steep
+                if steep > FLATTEST:
+                    reached = wp.clamp(ray.t - off / wp.max(steep, 0.1), 0.0, length)
+                    if reached < length:
+                        go = reached
+                        n = out_of
+                        found.turns = found.turns + 1
+            found.x = found.x + go * d
+            left = (length - go) * d
+            left = left - wp.min(wp.dot(left, n), 0.0) * n
+    return found
 
 
 @wp.func
@@ -198,10 +248,13 @@ def detect_mesh(
         u = near.u
         v = near.v
         touching = int(0)
+        # how far along the normal it is kept off what it touches
+        rim = float(0.0)
         if near.found != 0 and near.distance <= reach:
             touching = 1
             n = near.normal
             at = near.point
+            rim = wp.dot(n, at) + off
         length = wp.length(way)
         # nothing was passed if all is farther away than the way is long, nor if the way leads in where it is nearest
         passed = near.found != 0 and wp.abs(near.distance) <= length + slack
@@ -220,11 +273,18 @@ def detect_mesh(
                         touching = 1
                         n = out_of
                         at = q + (ray.t - slack) * d
+                        rim = wp.dot(n, at) + off
                         face = ray.face
                         u = ray.u
                         v = ray.v
+                        go = wp.clamp(ray.t - slack + off / wp.min(wp.dot(n, d), -0.1), 0.0, length)
+                        rest = (length - go) * d
+                        end = slid(data, normals, q + go * d, rest - wp.dot(rest, n) * n, off, slack)
+                        back = end.x - p
+                        if end.turns > 0 and wp.length(back) > slack:
+                            n = wp.normalize(back)
+                            rim = wp.dot(n, end.x)
         if touching != 0:
-            rim = wp.dot(n, at) + off
             plane = PlaneData()
             plane.normal = pose.turn * n
             plane.offset = rim + wp.dot(plane.normal, pose.center)
@@ -233,6 +293,7 @@ def detect_mesh(
                 own = displacement(data.id, way_of, face, u, v)
                 plane.velocity = plane.velocity + glide[2] * (pose.turn * own)
             plane.friction = data.friction
+            plane.static_friction = data.static_friction
             plane.restitution = data.restitution
             surface_out[out] = plane
             depth_out[out] = wp.max(rim - wp.dot(n, p), 0.0)

@@ -19,6 +19,7 @@ class SphereData:
     slide: wp.vec3
     inside: int
     friction: float
+    static_friction: float
     restitution: float
     margin: float
 
@@ -128,6 +129,7 @@ def detect_spheres(
             plane.offset = wp.dot(n, pose.center) + turn * wide
             plane.velocity = velocity_at(pose, touched) + sphere.slide - wp.dot(sphere.slide, n) * n
             plane.friction = sphere.friction
+            plane.static_friction = sphere.static_friction
             plane.restitution = sphere.restitution
             surface_out[slot] = plane
             depth_out[slot] = wp.max(turn * wide - wp.dot(n, p), 0.0)

@@ -97,6 +97,9 @@ def _collider_table(cls: type[Collider]) -> Table:
         meaning, count = field.metadata["meaning"], field.metadata.get("count")
         if count is None:
             keys[field.name] = Setting(field)
+        elif "most" in field.metadata:
+            row = ListOf(scalar("float", None, "number"), "numbers of a row", count, count)
+            keys[field.name] = ListOf(row, meaning, 1, field.metadata["most"])
         elif count == 3:
             keys[field.name] = Vector(meaning)
         else:

@@ -334,7 +334,8 @@ class _Builder:
             return self._named_material(value, path)
         values = dict(value)
         base = self._named_material(values.pop("base"), (*path, "base")) if "base" in values else Material()
-        return dataclasses.replace(base, **values)
+        with self._at(path):
+            return dataclasses.replace(base, **values)
 
     def _named_material(self, name: str, path: KeyPath) -> Material:
         if name not in self.materials:

@@ -148,7 +148,8 @@ def field_forms(
     """
     fields = list(cls) if isinstance(cls, (list, tuple)) else list(dataclasses.fields(cls))
     owner = "" if isinstance(cls, (list, tuple)) else (cls if isinstance(cls, type) else type(cls)).__name__
-    by_name = {field.name: field for field in fields if "meaning" in field.metadata}
+    # rows of numbers have no form
+    by_name = {field.name: field for field in fields if "meaning" in field.metadata and "most" not in field.metadata}
     wanted = [by_name[key] for key in keys if key in by_name] if keys else list(by_name.values())
     skipped = set(leave_out)
     return [_form(field, owner, defaults) for field in wanted if field.name not in skipped]

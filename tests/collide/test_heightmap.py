@@ -317,3 +317,25 @@ def test_bad_heightmaps_are_refused(keywords, where, says):
 def test_bad_hills_are_refused(keywords):
     with pytest.raises(InputError, match="hills"):
         hills(**keywords)
+
+
+def test_ground_from_a_picture_has_its_slopes_as_normals(tmp_path, device):
+    """A picture that brightens along x and darkens along z: a slope of 0.5 and one of -0.25."""
+    image = pytest.importorskip("PIL.Image")
+    u, w = np.meshgrid(np.arange(17) / 16, np.arange(9) / 8)
+    image.fromarray((65535 * (0.25 + 0.5 * u - 0.25 * w)).astype(np.uint16)).save(tmp_path / "ground.png")
+    scene = Scene()
+    scene.add_body(shapes.sheet((0.2, 0.2), 2), "soft_rubber", position=(0, 0.6, 0), velocity=(0, -3, 0))
+    scene.add_heightmap(tmp_path / "ground.png", (1.0, 1.0))
+    wanted = np.array([-0.5, 1.0, 0.25]) / np.linalg.norm([-0.5, 1.0, 0.25])
+    rng = np.random.default_rng(0)
+    points = rng.uniform(-0.4, 0.4, (200, 3)) + [0.0, 0.375, 0.0]
+    height = 0.375 + 0.5 * points[:, 0] - 0.25 * points[:, 2]
+    np.testing.assert_allclose(scene.colliders[0].distance(points), (points[:, 1] - height) * wanted[1], atol=1e-4)
+    sim = scene.build(device)
+    for _ in range(12):
+        sim.frame()
+        found = sim.contact_list()
+        np.testing.assert_allclose(found.normal, np.tile(wanted, (len(found), 1)), atol=2e-3)
+        assert scene.colliders[0].distance(sim.positions().astype(np.float64)).min() > -1e-4
+    assert len(found)

@@ -16,6 +16,7 @@ from pliant.collide.heights import hills
 from pliant.collide.shapes import collider_classes
 from pliant.collide.shapes.box import Box
 from pliant.collide.shapes.capsule import Capsule
+from pliant.collide.shapes.halfspaces import Halfspaces
 from pliant.collide.shapes.heightmap import Heightmap
 from pliant.collide.shapes.mesh import Mesh
 from pliant.collide.shapes.plane import Plane
@@ -84,7 +85,8 @@ def scene_file(tmp_path):
 def test_every_kind_is_found_and_complete():
     kinds = collider_classes()
     standing = {"heightmap": Heightmap, "plane": Plane}
-    assert kinds == {"box": Box, "capsule": Capsule, "mesh": Mesh, "sphere": Sphere, **standing}
+    moving = {"box": Box, "capsule": Capsule, "halfspaces": Halfspaces, "mesh": Mesh, "sphere": Sphere}
+    assert kinds == {**moving, **standing}
     assert {kind for kind, cls in kinds.items() if not cls.movable} == standing.keys()
     for kind, cls in kinds.items():
         assert cls.kind == kind and issubclass(cls, Collider) and cls.meaning and dataclasses.is_dataclass(cls)
@@ -313,7 +315,7 @@ def respond(kernel, x, v, device, scalars, friction=1.0, inv_mass=1.0, velocity=
     n = len(x)
     put = lambda a, t: wp.array(np.ascontiguousarray(a), dtype=t, device=device)
     depth = np.where(x[:, 1] <= 0, -x[:, 1], -1.0).astype(np.float32)
-    constants, no_carry = [put(np.full(1, friction, np.float32), float)], []
+    constants, no_carry = [put(np.full((1, 2), friction, np.float32), wp.vec2)], []
     if kernel is resolve_contacts:
         constants.append(put(np.zeros(1, np.float32), float))
         no_carry = [None]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import warp as wp
 
-from pliant.physics.contact import PlaneData, contact_velocity, meet_planes
+from pliant.physics.contact import SLOW, PlaneData, contact_velocity, meet_planes
 
 wp.set_module_options({"enable_backward": False})
 
@@ -16,7 +16,7 @@ def call_contact(
     v: wp.array(dtype=wp.vec3),
     surface_v: wp.vec3,
     normal: wp.vec3,
-    friction: float,
+    friction: wp.vec2,
     restitution: float,
     rest_speed: float,
     v_out: wp.array(dtype=wp.vec3),
@@ -33,7 +33,7 @@ def call_planes(
     x: wp.array(dtype=wp.vec3),
     v: wp.array(dtype=wp.vec3),
     before: wp.array(dtype=wp.vec3),
-    friction: float,
+    friction: wp.vec2,
     restitution: float,
     dt: float,
     x_out: wp.array(dtype=wp.vec3),
@@ -47,11 +47,16 @@ def call_planes(
     touched_out[i] = met.touched
 
 
+def both(friction):
+    """Kinetic and static coefficient, which are the same if one is given."""
+    return wp.vec2(*(friction if isinstance(friction, tuple) else (friction, friction)))
+
+
 def after(v, friction=0.0, restitution=0.0, rest_speed=0.0, surface=(0.0, 0.0, 0.0), normal=UP, device="cpu"):
     v = np.atleast_2d(np.asarray(v, float))
     source = wp.array(v.astype(np.float32), dtype=wp.vec3, device=device)
     out = wp.zeros(len(v), dtype=wp.vec3, device=device)
-    inputs = [source, wp.vec3(*surface), wp.vec3(*normal), friction, restitution, rest_speed]
+    inputs = [source, wp.vec3(*surface), wp.vec3(*normal), both(friction), restitution, rest_speed]
     wp.launch(call_contact, len(v), inputs=inputs, outputs=[out], device=device)
     return out.numpy().astype(np.float64)
 
@@ -105,6 +110,22 @@ def test_coulomb_cone(speeds, normal, friction, restitution, device):
     assert (np.linalg.norm(result[hit], axis=1) <= np.linalg.norm(relative[hit], axis=1) + 1e-6).all()
 
 
+@pytest.mark.parametrize("restitution", [0.0, 0.6])
+def test_what_static_friction_can_stop_stops_and_the_rest_feels_the_kinetic_one(speeds, normal, restitution, device):
+    kinetic, static = 0.2, 0.7
+    result = after(speeds, (kinetic, static), restitution, normal=normal, device=device)
+    hit = speeds @ normal < 0
+    tangent = np.eye(3) - np.outer(normal, normal)
+    before, behind = np.linalg.norm(speeds[hit] @ tangent, axis=1), np.linalg.norm(result[hit] @ tangent, axis=1)
+    push = -(1 + restitution) * (speeds[hit] @ normal)
+    holds = before <= static * push
+    assert 10 < np.count_nonzero(holds) < len(holds) - 10 and np.any(holds & (before > kinetic * push))
+    slow = before <= static * push + SLOW
+    wanted = np.where(slow, np.maximum(before - static * push, 0.0), before - kinetic * push)
+    np.testing.assert_allclose(behind, wanted, atol=1e-5)
+    assert np.any(slow & ~holds)
+
+
 def test_slow_approach_does_not_bounce(device):
     result = after([[0, -0.019, 0], [0, -0.021, 0]], restitution=0.5, rest_speed=0.02, device=device)
     np.testing.assert_allclose(result[:, 1], [0.0, 0.0105], atol=1e-7)
@@ -115,7 +136,8 @@ def planes_meet(planes, x, v, friction=0.0, restitution=0.0, before=None, dt=0.1
     rows = []
     for normal, offset, mu, e, *surface in planes:
         data = PlaneData()
-        data.normal, data.offset, data.friction, data.restitution = wp.vec3(*normal), offset, mu, e
+        data.normal, data.offset, data.restitution = wp.vec3(*normal), offset, e
+        data.friction, data.static_friction = both(mu)
         data.velocity = wp.vec3(*(surface[0] if surface else (0.0, 0.0, 0.0)))
         rows.append(data)
     make = lambda a: wp.array(np.atleast_2d(a).astype(np.float32), dtype=wp.vec3, device=device)
@@ -124,7 +146,7 @@ def planes_meet(planes, x, v, friction=0.0, restitution=0.0, before=None, dt=0.1
     x_out, v_out = wp.zeros_like(x), wp.zeros_like(v)
     touched = wp.zeros(len(x), dtype=int, device=device)
     table = wp.array(rows, dtype=PlaneData, device=device)
-    inputs = [table, len(rows), x, v, before, friction, restitution, dt]
+    inputs = [table, len(rows), x, v, before, both(friction), restitution, dt]
     wp.launch(call_planes, len(x), inputs=inputs, outputs=[x_out, v_out, touched], device=device)
     return x_out.numpy(), v_out.numpy(), touched.numpy()
 
@@ -141,6 +163,17 @@ def test_friction_is_the_geometric_mean_and_restitution_the_larger(device):
     plane = (UP, 0.0, 0.9, 0.2)
     _, v, _ = planes_meet([plane], [0, -0.1, 0], [10.0, -1, 0], 0.4, 0.5, before=[-1.0, 0, 0], device=device)
     np.testing.assert_allclose(v[0], [10 - 0.6 * 1.5, 0.5, 0], rtol=1e-6)
+
+
+def test_static_friction_is_the_geometric_mean_too(device):
+    """0.4 and 0.9 make 0.6, 0.5 and 1.62 make 0.9: what needs less than 0.9 of the push is held."""
+    plane = (UP, 0.0, (0.9, 1.62), 0.0)
+    x, v, before = [[0, -0.1, 0]] * 2, [[0.89, -1.0, 0], [0.96, -1.0, 0]], [[-0.1, 0, 0]] * 2
+    _, found, _ = planes_meet([plane], x, v, (0.4, 0.5), before=before, device=device)
+    np.testing.assert_allclose(found, [[0, 0, 0], [0.36, 0, 0]], atol=1e-6)
+    # a surface of which no static friction is known holds no less than it drags
+    _, found, _ = planes_meet([(UP, 0.0, (0.9, 0.0), 0.0)], x, v, (0.4, 0.4), before=before, device=device)
+    np.testing.assert_allclose(found, [[0.29, 0, 0], [0.36, 0, 0]], atol=1e-6)
 
 
 def test_a_bounce_gives_back_what_came_not_what_was_added(device):
@@ -171,6 +204,14 @@ def test_what_sticks_stays_where_it_was(device):
     # without friction the way is the particle's own
     out, _, _ = planes_meet([(UP, 0.0, 0.0, 0.0)], x, v, 1.0, before=before, device=device)
     np.testing.assert_allclose(out[0], [0.32, 0.0, 0.19], atol=1e-7)
+
+
+def test_what_comes_from_afar_sticks_where_it_came_in(device):
+    """Halfway down it meets the floor: it is put there, not straight below where it came from."""
+    before, x, v = [0.0, 0.1, 0.0], [0.2, -0.1, 0.0], [2.0, -2.0, 0.0]
+    out, speed, _ = planes_meet([(UP, 0.0, 4.0, 0.0)], x, v, 4.0, before=before, device=device)
+    np.testing.assert_allclose(out[0], [0.1, 0.0, 0.0], atol=1e-7)
+    np.testing.assert_allclose(speed[0], 0.0, atol=1e-7)
 
 
 def test_what_sticks_to_a_belt_goes_with_it(device):

@@ -39,6 +39,7 @@ class BoxData:
     axes: wp.mat33
     inside: int
     friction: float
+    static_friction: float
     restitution: float
     margin: float
 
@@ -128,6 +129,7 @@ class Box(Movable):
         data.axes = wp.mat33(*self.axes().reshape(-1).tolist())
         data.inside = int(self.inside)
         data.friction = self.surface.friction
+        data.static_friction = self.surface.holding
         data.restitution = self.surface.restitution
         data.margin = self.surface.margin
         return data
@@ -300,6 +302,7 @@ def detect_boxes(
             plane.offset = face.offset + wp.dot(plane.normal, pose.center)
             plane.velocity = velocity_at(pose, box.axes * (p + depth * face.normal))
             plane.friction = box.friction
+            plane.static_friction = box.static_friction
             plane.restitution = box.restitution
             surface_out[slot] = plane
             depth_out[slot] = depth

@@ -118,6 +118,7 @@ class Capsule(Movable):
         data.half = tuple(self.half.tolist())
         data.radius = self.radius
         data.friction = self.surface.friction
+        data.static_friction = self.surface.holding
         data.restitution = self.surface.restitution
         data.margin = self.surface.margin
         return data

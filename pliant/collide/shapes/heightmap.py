@@ -188,6 +188,7 @@ class Heightmap(Collider):
         data.rows, data.columns = self.heights.shape
         data.extend = int(self.extend)
         data.friction = self.surface.friction
+        data.static_friction = self.surface.holding
         data.restitution = self.surface.restitution
         data.margin = self.surface.margin
         return data
@@ -236,7 +237,7 @@ class HeightmapDetector:
             launch(
                 detect_ground,
                 contacts.particles,
-                [data, heights, radius, x, slot, contacts.slots, margin],
+                [data, heights, radius, before, x, slot, contacts.slots, margin],
                 [contacts.surface, contacts.depth],
                 device=self.device,
             )

@@ -74,6 +74,7 @@ class Plane(Collider):
         data.offset = float(np.dot(self.normal, self.point)) + self.surface.margin
         data.velocity = self.velocity
         data.friction = self.surface.friction
+        data.static_friction = self.surface.holding
         data.restitution = self.surface.restitution
         return data
 

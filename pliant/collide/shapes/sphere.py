@@ -109,6 +109,7 @@ class Sphere(Movable):
         data.slide = self.velocity
         data.inside = int(self.inside)
         data.friction = self.surface.friction
+        data.static_friction = self.surface.holding
         data.restitution = self.surface.restitution
         data.margin = self.surface.margin
         return data

@@ -22,6 +22,10 @@ STILL = 1e-8
 # How far held particles are put into what holds them, over the median edge.
 LEAN = 5e-3
 
+# What holds each particle: how, the surface's normal and velocity [m/s], its kinetic and static friction, and what
+# friction does to it [N].
+Holds = tuple[wp.array, wp.array, wp.array, wp.array, wp.array]
+
 
 class ImplicitStep:
     """The tables and scratch arrays of the step.
@@ -68,9 +72,10 @@ class ImplicitStep:
     def _one(self, kernel: object, inputs: list, outputs: list) -> None:
         launch(kernel, 1, inputs, outputs, device=self.device)
 
-    def advance(self, state: State, hold: wp.array, normal: wp.array, grip: wp.array, rub: wp.array, dt: float) -> None:
+    def advance(self, state: State, held_by: Holds, dt: float) -> None:
         """From state.x and v to x_next and v_next, dt [s] later, in as many steps as it takes."""
         s = self.settings
+        hold, normal, grip, mu, rub = held_by
         here = [state.x_next, state.v_next, self.hold, self.normal, self.rub]
         self._each(step_kernels.start_from, [state.x, state.v, hold, normal, rub], [*here, self.impulse])
         self._one(step_kernels.begin_step, [s.halvings], [self.tally, self.trying])
@@ -82,7 +87,7 @@ class ImplicitStep:
             held = [state.inv_mass, self.hold, self.normal, grip]
             self._each(
                 step_kernels.move,
-                [*held, self.rub, state.x_next, state.v_next, self.dv, self.cg.r, self.step],
+                [*held, mu, self.rub, state.x_next, state.v_next, self.dv, self.cg.r, self.step],
                 [self.x_new, self.v_new, self.hold_new, self.rub_new, self.push],
             )
             launch(

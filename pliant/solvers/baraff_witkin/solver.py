@@ -58,10 +58,11 @@ class BaraffWitkin:
         n = state.count
         self.hold = wp.zeros(n, dtype=int, device=device)
         self.normal = wp.zeros(n, dtype=wp.vec3, device=device)
-        self.grip = wp.zeros(n, dtype=wp.vec4, device=device)
+        self.grip = wp.zeros(n, dtype=wp.vec3, device=device)
+        self.mu = wp.zeros(n, dtype=wp.vec2, device=device)
         self.rub = wp.zeros(n, dtype=wp.vec3, device=device)
         materials = [body.material for body in self.model.bodies]
-        self.friction = wp.array([m.friction for m in materials], dtype=float, device=device)
+        self.friction = wp.array([(m.friction, m.holding) for m in materials], dtype=wp.vec2, device=device)
         self.restitution = wp.array([m.restitution for m in materials], dtype=float, device=device)
         self.body_index = wp.array(model.particles.body - model.particles.body[self.first], dtype=int, device=device)
         self.reset(state, (self.first, self.first + self.count))
@@ -75,7 +76,7 @@ class BaraffWitkin:
         return 0
 
     def predict(self, state: State, dt: float) -> None:
-        self.implicit.advance(state, self.hold, self.normal, self.grip, self.rub, dt)
+        self.implicit.advance(state, (self.hold, self.normal, self.grip, self.mu, self.rub), dt)
 
     def resolve(self, state: State, contacts: Contacts, dt: float) -> None:
         launch(
@@ -97,7 +98,7 @@ class BaraffWitkin:
                 self.settings.rest_speed,
                 dt,
             ],
-            [state.x, state.v, self.hold, self.normal, self.grip, self.rub],
+            [state.x, state.v, self.hold, self.normal, self.grip, self.mu, self.rub],
             device=self.device,
             first=self.first,
         )
@@ -145,6 +146,7 @@ class BaraffWitkin:
             "hold": self.hold,
             "normal": self.normal,
             "grip": self.grip,
+            "mu": self.mu,
             "rub": self.rub,
             "a": self.implicit.a,
             "tally": self.implicit.tally,

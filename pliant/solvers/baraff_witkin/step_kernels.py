@@ -5,7 +5,7 @@
 
 import warp as wp
 
-from pliant.physics.contact import PlaneData, meet_plane
+from pliant.physics.contact import PlaneData, meet_plane, shared_friction
 from pliant.solvers.baraff_witkin.sheet_kernels import Cloth, weighted
 from pliant.solvers.baraff_witkin.solve_kernels import FREE, SLIDES, STICKS, filtered
 
@@ -30,7 +30,7 @@ DEEPEST = wp.constant(7)
 """The highest level reached."""
 SIZE = 8
 
-# Friction that holds a sticking particle, over that on a sliding one: without it they would take turns.
+# Friction that holds a sticking particle, over that on a sliding one, at least: without it they would take turns.
 STATIC = wp.constant(1.2)
 
 
@@ -80,7 +80,7 @@ def prescribe(
     inv_mass: wp.array(dtype=float),
     hold: wp.array(dtype=int),
     normal: wp.array(dtype=wp.vec3),
-    grip: wp.array(dtype=wp.vec4),
+    grip: wp.array(dtype=wp.vec3),
     v: wp.array(dtype=wp.vec3),
     a: wp.array(dtype=wp.vec3),
     step: wp.array(dtype=float),
@@ -92,8 +92,7 @@ def prescribe(
     i = start + wp.tid()
     z = wp.vec3(0.0, 0.0, 0.0)
     if inv_mass[i] > 0.0 and hold[i] != FREE:
-        g = grip[i]
-        z = wp.vec3(g[0], g[1], g[2]) - v[i]
+        z = grip[i] - v[i]
         if hold[i] == SLIDES:
             z = wp.dot(z, normal[i]) * normal[i]
     guess = filtered(step[0] * a[i], inv_mass[i], hold[i], normal[i])
@@ -108,7 +107,8 @@ def move(
     inv_mass: wp.array(dtype=float),
     hold: wp.array(dtype=int),
     normal: wp.array(dtype=wp.vec3),
-    grip: wp.array(dtype=wp.vec4),
+    grip: wp.array(dtype=wp.vec3),
+    mu: wp.array(dtype=wp.vec2),
     rub: wp.array(dtype=wp.vec3),
     x: wp.array(dtype=wp.vec3),
     v: wp.array(dtype=wp.vec3),
@@ -124,8 +124,8 @@ def move(
     """The attempt's positions and velocities, and what holds a particle from now on.
 
     What holds it gave the impulse -r. A surface that would have to pull lets go. A sticking particle that would need
-    more than Coulomb friction begins to slide, against the friction `rub` [N] that the next solve takes into account;
-    a sliding one that friction would push back sticks.
+    more than static friction begins to slide, against the friction `rub` [N] that the next solve takes into account; a
+    sliding one that friction would push back sticks. `mu` is the kinetic and the static coefficient.
     """
     i = start + wp.tid()
     h = step[0]
@@ -135,22 +135,21 @@ def move(
     drag = wp.vec3(0.0, 0.0, 0.0)
     if inv_mass[i] > 0.0 and held != FREE:
         n = normal[i]
-        g = grip[i]
         reaction = -r[i]
         along = wp.dot(reaction, n)
-        most = g[3] * along
+        most = mu[i][0] * along
         if held == STICKS:
             push = reaction
             needed = reaction - along * n
             size = wp.length(needed)
             if along <= 0.0:
                 held = FREE
-            elif size > STATIC * most:
+            elif size > wp.max(mu[i][1] * along, STATIC * most):
                 held = SLIDES
                 drag = (most / (size * h)) * needed
         else:
             push = along * n + h * rub[i]
-            slip = u - wp.vec3(g[0], g[1], g[2])
+            slip = u - grip[i]
             slip = slip - wp.dot(slip, n) * n
             speed = wp.length(slip)
             if along <= 0.0:
@@ -286,7 +285,7 @@ def resolve_holds(
     depth: wp.array(dtype=float),
     slots: int,
     body: wp.array(dtype=int),
-    friction: wp.array(dtype=float),
+    friction: wp.array(dtype=wp.vec2),
     restitution: wp.array(dtype=float),
     inv_mass: wp.array(dtype=float),
     x_next: wp.array(dtype=wp.vec3),
@@ -300,7 +299,8 @@ def resolve_holds(
     v_out: wp.array(dtype=wp.vec3),
     hold_out: wp.array(dtype=int),
     normal_out: wp.array(dtype=wp.vec3),
-    grip_out: wp.array(dtype=wp.vec4),
+    grip_out: wp.array(dtype=wp.vec3),
+    mu_out: wp.array(dtype=wp.vec2),
     rub_out: wp.array(dtype=wp.vec3),
 ):
     """Commit the prediction, put particles back on surfaces, and remember which surface holds each from now on.
@@ -314,7 +314,8 @@ def resolve_holds(
     before = x_inout[i]
     held = int(FREE)
     n = wp.vec3(0.0, 0.0, 0.0)
-    grip = wp.vec4(0.0, 0.0, 0.0, 0.0)
+    grip = wp.vec3(0.0, 0.0, 0.0)
+    mu = wp.vec2(0.0, 0.0)
     drag = wp.vec3(0.0, 0.0, 0.0)
     if inv_mass[i] > 0.0:
         b = body[i]
@@ -343,11 +344,12 @@ def resolve_holds(
                     held = now
                     n = plane.normal
                     drag = rub[i]
-                    u = plane.velocity
-                    grip = wp.vec4(u[0], u[1], u[2], wp.sqrt(friction[b] * plane.friction))
+                    grip = plane.velocity
+                    mu = shared_friction(friction[b], plane)
     x_inout[i] = x
     v_out[i] = v
     hold_out[i] = held
     normal_out[i] = n
     grip_out[i] = grip
+    mu_out[i] = mu
     rub_out[i] = drag

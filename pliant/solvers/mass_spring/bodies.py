@@ -47,7 +47,7 @@ def body_constants(body: Body, settings: MassSpringSettings, extent: float) -> B
         c.volume_damping_form = constants.UNDAMPED
     c.area_damping_time = body.material.damping
     c.drag = body.material.drag
-    c.friction = body.material.friction
+    c.friction = (body.material.friction, body.material.holding)
     c.restitution = body.material.restitution
     c.radius = float(body.options.get("radius", 0.0))
     # positions in a block settle to a grid on which differences are exact in a patch stretched by a fifth; beyond that

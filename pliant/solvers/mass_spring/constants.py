@@ -19,8 +19,8 @@ class BodyConstants:
     """One body's constants.
 
     volume_form is one of the forms of physics/volume.py; volume_damping is a time [s] for RATE and a constant
-    [N s/m] for CORNER; radius [m] is how far planes are kept off; quantum [m] is the grain to which
-    positions are settled inside a CUDA block.
+    [N s/m] for CORNER; friction is the kinetic and the static coefficient; radius [m] is how far planes are kept off;
+    quantum [m] is the grain to which positions are settled inside a CUDA block.
     """
 
     spring_damping_time: float
@@ -31,7 +31,7 @@ class BodyConstants:
     area_stiffness: float
     area_damping_time: float
     drag: float
-    friction: float
+    friction: wp.vec2
     restitution: float
     radius: float
     quantum: float

@@ -15,6 +15,7 @@ from pliant.model.model import Model
 from pliant.model.patches import OTHER_CORNERS, incidence
 from pliant.model.springs import Springs
 from pliant.model.state import State
+from pliant.physics.contact import SLOW
 from pliant.solvers.common.cg_kernels import block_product
 from pliant.solvers.common.conjugate_gradients import ConjugateGradients
 from pliant.solvers.mass_spring import implicit_kernels as kernels
@@ -72,7 +73,8 @@ class ImplicitEuler:
         self.fraction = wp.zeros(1, dtype=float, device=device)
         self.whole = wp.ones(1, dtype=float, device=device)
         self.zero = wp.zeros(n, dtype=wp.vec3, device=device)
-        self.grip = wp.zeros(n, dtype=wp.vec4, device=device)
+        self.grip = wp.zeros(n, dtype=wp.vec3, device=device)
+        self.friction = wp.zeros(n, dtype=wp.vec2, device=device)
         self.inverse = wp.zeros(n, dtype=wp.mat33, device=device)
         self.diagonal = wp.zeros(n, dtype=wp.mat33, device=device)
         self.block = wp.zeros(2 * model.springs.count, dtype=wp.mat33, device=device)
@@ -173,7 +175,7 @@ class ImplicitEuler:
             self._each(newton.move, [self.dv, self.fraction], [self.v])
         # what is left of the equation are the impulses of the contacts, for friction
         self._find_residual(x, v, accelerate, dt)
-        self._each(newton.finish, [w, self.normal, self.grip, self.full, *now, self.v, dt], list(later))
+        self._each(newton.finish, [w, self.normal, self.grip, self.friction, self.full, *now, self.v, dt], list(later))
 
     def _find_residual(
         self, x: wp.array, v: wp.array, accelerate: Callable[[wp.array, wp.array], wp.array], dt: float
@@ -190,19 +192,21 @@ class ImplicitEuler:
         self._each(
             newton.contact_constraints,
             [*planes, x, v, self.v, wp.vec3(*ahead.tolist()), dt, self.rest_speed, int(first_look)],
-            [self.normal, self.dv, self.grip],
+            [self.normal, self.dv, self.grip, self.friction],
         )
 
     def held_impulses(self) -> tuple[np.ndarray, np.ndarray]:
         """Normals of the planes that held particles in the last step (n, 3), zero for none, and their impulses [N s]
         (n, 3): pushes and friction as `newton.finish` gave them; reads back from the device."""
-        arrays = (self.normal, self.full, self.v, self.grip, self.mass)
-        normal, full, v, grip, mass = (array.numpy().astype(np.float64) for array in arrays)
+        arrays = (self.normal, self.full, self.v, self.grip, self.friction, self.mass)
+        normal, full, v, grip, friction, mass = (array.numpy().astype(np.float64) for array in arrays)
         push = np.maximum(0.0, -np.einsum("ij,ij->i", full, normal))
-        slip = v - grip[:, :3]
+        slip = v - grip
         slip -= np.einsum("ij,ij->i", slip, normal)[:, None] * normal
         speed = np.linalg.norm(slip, axis=1)
-        taken = np.minimum(mass, grip[:, 3] * push / np.maximum(speed, 1e-30))
+        slow = mass * (speed - SLOW) <= friction[:, 1] * push
+        most = np.where(slow, friction[:, 1], friction[:, 0]) * push
+        taken = np.minimum(mass, most / np.maximum(speed, 1e-30))
         return normal, push[:, None] * normal - taken[:, None] * slip
 
     def set_remains(self, springs: Springs, torn: np.ndarray) -> None:

@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from pliant.physics.contact import PlaneData
+from pliant.physics.contact import PlaneData, friction_leaves, shared_friction
 from pliant.physics.integrate import add_carried
 from pliant.physics.spring import spring_energy
 from pliant.physics.volume import pressure_scale, six_volume_rate
@@ -31,13 +31,14 @@ def contact_constraints(
     first_look: int,
     normal_inout: wp.array(dtype=wp.vec3),
     z_out: wp.array(dtype=wp.vec3),
-    grip_out: wp.array(dtype=wp.vec4),
+    grip_out: wp.array(dtype=wp.vec3),
+    friction_out: wp.array(dtype=wp.vec2),
 ):
     """A particle about to pass a plane may not move along its normal, except by the z that lands it there.
 
     The solve then carries the impact through the whole body at once; putting particles back afterwards would squash
     the elements at the floor. A plane that would have to pull lets go. `full` is the residual of the equation, `push`
-    the velocity gravity adds, `grip` the plane's velocity and the friction.
+    the velocity gravity adds, `grip` the plane's velocity; friction is the kinetic and the static coefficient.
     """
     i = start + wp.tid()
     held = normal_inout[i]
@@ -61,8 +62,8 @@ def contact_constraints(
                     wanted = wp.max(wanted, -wp.max(body.restitution, plane.restitution) * approach)
                 normal_inout[i] = n
                 z = (wanted - wp.dot(v[i], n)) * n
-                u = plane.velocity
-                grip_out[i] = wp.vec4(u[0], u[1], u[2], wp.sqrt(body.friction * plane.friction))
+                grip_out[i] = plane.velocity
+                friction_out[i] = shared_friction(body.friction, plane)
     z_out[i] = z
 
 
@@ -245,7 +246,8 @@ def finish(
     start: int,
     inv_mass: wp.array(dtype=float),
     normal: wp.array(dtype=wp.vec3),
-    grip: wp.array(dtype=wp.vec4),
+    grip: wp.array(dtype=wp.vec3),
+    friction: wp.array(dtype=wp.vec2),
     full: wp.array(dtype=wp.vec3),
     x: wp.array(dtype=wp.vec3),
     carry: wp.array(dtype=wp.vec3),
@@ -265,12 +267,9 @@ def finish(
     if wp.length_sq(n) > 0.0:
         # what is left of the equation along the normal is the impulse the plane gives
         push = wp.max(0.0, -wp.dot(full[i], n))
-        g = grip[i]
-        slip = v_new[i] - wp.vec3(g[0], g[1], g[2])
+        slip = v_new[i] - grip[i]
         slip = slip - wp.dot(slip, n) * n
-        speed_along = wp.length(slip)
-        if speed_along > 0.0:
-            gain = gain - wp.min(1.0, g[3] * push * inv_mass[i] / speed_along) * slip
+        gain = gain - (1.0 - friction_leaves(push * inv_mass[i], wp.length(slip), friction[i])) * slip
     if inv_mass[i] == 0.0:
         gain = wp.vec3(0.0, 0.0, 0.0)
     speed = add_carried(v[i], v_carry[i], gain)

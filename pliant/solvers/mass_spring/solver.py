@@ -70,7 +70,7 @@ class MassSpring:
         ]
         self.bodies = wp.array(self.body_constants, dtype=BodyConstants, device=device)
         materials = [body.material for body in self.model.bodies]
-        self.friction = wp.array([m.friction for m in materials], dtype=float, device=device)
+        self.friction = wp.array([(m.friction, m.holding) for m in materials], dtype=wp.vec2, device=device)
         self.restitution = wp.array([m.restitution for m in materials], dtype=float, device=device)
         self.body_index = wp.array(model.particles.body - model.particles.body[self.first], dtype=int, device=device)
         self._kernel: Any = None if device == "cpu" else self._cuda_kernel()

@@ -16,7 +16,8 @@ class BodyMatch:
     """A body's constants for one length of step.
 
     pull [1/s] and damp are what a step adds to a velocity for each metre from the goal and for each m/s besides the
-    rigid motion; radius [m] is how far planes are kept off; creep is the share of the strain that stays after one step.
+    rigid motion; friction is the kinetic and the static coefficient; radius [m] is how far planes are kept off; creep
+    is the share of the strain that stays after one step.
     """
 
     pull: float
@@ -28,7 +29,7 @@ class BodyMatch:
     creep: float
     plastic_limit: float
     drag: float
-    friction: float
+    friction: wp.vec2
     restitution: float
     radius: float
     first_particle: int
@@ -111,6 +112,6 @@ def step_constants(matching: Matching, material: Material, stiffness: Stiffness,
     body.creep = min(material.creep * dt, 1.0)
     body.plastic_limit = material.plastic_limit
     body.drag = material.drag / (1.0 + 0.5 * material.drag * dt)
-    body.friction = material.friction
+    body.friction = wp.vec2(material.friction, material.holding)
     body.restitution = material.restitution
     return body

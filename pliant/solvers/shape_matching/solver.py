@@ -74,7 +74,8 @@ class ShapeMatching:
             moment = group.rests[place].moment
             self.stiffness.append(body_stiffness(self.matchings[k], body.material, volume, moment))
         self.body_index = wp.array(model.particles.body - model.particles.body[self.first], dtype=int, device=device)
-        self.friction = wp.array([b.material.friction for b in bodies], dtype=float, device=device)
+        materials = [body.material for body in bodies]
+        self.friction = wp.array([(m.friction, m.holding) for m in materials], dtype=wp.vec2, device=device)
         self.restitution = wp.array([b.material.restitution for b in bodies], dtype=float, device=device)
         # the constants of a body depend on the step: an array for each length of step in use, so that a frame that
         # was recorded with one stays good

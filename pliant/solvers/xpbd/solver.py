@@ -58,7 +58,8 @@ class Xpbd:
         self.move_view = wp.array(ptr=self.move.ptr, dtype=wp.vec3, shape=(n,), strides=(16,), device=device)
         materials = [body.material for body in bodies]
         of_bodies = lambda key: wp.array([getattr(m, key) for m in materials], dtype=float, device=device)
-        self.drag, self.friction, self.restitution = map(of_bodies, ("drag", "friction", "restitution"))
+        self.drag, self.restitution = map(of_bodies, ("drag", "restitution"))
+        self.friction = wp.array([(m.friction, m.holding) for m in materials], dtype=wp.vec2, device=device)
         self._paces = int(any(m.damping > 0.0 for m in materials) or any(b.raw is not None for b in bodies))
         self.radius = wp.array(model.particles.radius.astype(np.float32), dtype=float, device=device)
         self.body_index = wp.array(model.particles.body - model.particles.body[self.first], dtype=int, device=device)
