@@ -18,7 +18,7 @@ wp.set_module_options({"enable_backward": False})
 
 LAST = wp.constant(1073741823)
 """The lower half of a map's entry is this less the triangle's row: of rows at one distance the first wins."""
-DEEPEST = wp.constant(0.2)
+DEEPEST = wp.constant(0.3)
 """What is deeper than this share of the map's distance is pushed no harder."""
 SAMPLES = wp.constant(4)
 """Nodes around a direction."""

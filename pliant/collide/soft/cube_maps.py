@@ -34,8 +34,9 @@ from pliant.model.model import Body, Model
 from pliant.model.state import State
 from pliant.physics.cube_map import NODES
 
-STEEPEST = 0.5
-"""Frequency times step beyond which the penalty is held: an explicit push that is harder makes bodies hop."""
+STEEPEST = 1.0
+"""Frequency times step beyond which the penalty is held. It is explicit: one contact with the dashpot of no restitution
+is stable up to 1.4. At 0.7 the light vertices of fine surfaces sink twice as deep in a pile."""
 CHUNK = 256
 """Members of a cluster that one thread sums in a row."""
 RUN = 32
