@@ -10,6 +10,7 @@ from pliant.errors import InputError
 from pliant.settings import Described, setting
 
 WHICH = ("none", "bodies", "all")
+METHODS = ("features", "cube_maps")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,6 +19,12 @@ class ContactSettings(Described):
 
     between: str = setting(
         "none", "what meets: nothing, different 'bodies', or 'all', bodies with themselves too", choices=WHICH
+    )
+    method: str = setting(
+        "features",
+        "how: 'features' keeps vertices out of triangles and edges off edges; 'cube_maps' pushes vertices out of maps "
+        "of the distances from clusters' centres to their surfaces",
+        choices=METHODS,
     )
     thickness: float | None = setting(
         None,
