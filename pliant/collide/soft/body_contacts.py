@@ -81,7 +81,8 @@ class BodyContacts:
         floats = lambda values: wp.array(np.asarray(values, np.float32), dtype=float, device=device)
         surfaces = Surfaces()
         surfaces.kind = wp.array(features.kind, dtype=int, device=device)
-        surfaces.friction = floats([body.material.friction for body in model.bodies])
+        pairs = [(body.material.friction, body.material.holding) for body in model.bodies]
+        surfaces.friction = wp.array(np.array(pairs, np.float32), dtype=wp.vec2, device=device)
         surfaces.restitution = floats([body.material.restitution for body in model.bodies])
         surfaces.body = wp.array(model.particles.body, dtype=int, device=device)
         surfaces.radius = floats(features.radius)
@@ -126,16 +127,14 @@ class BodyContacts:
 
     def _push_apart(self, state: State) -> None:
         """Change x_next and v_next by what the contacts do."""
-        parts = [rows for rows in (self.vertex_rows, self.edge_rows) if rows.things]
-        for rows in parts:
-            launch(response_kernels.forget_active, 1, [], [rows], device=self.device)
-            self._strided(response_kernels.list_active, rows, [], [rows])
-            self._strided(response_kernels.count_contacts, rows, [rows], [self.sums])
+        rows = [self.vertex_rows, self.edge_rows]
+        launch(response_kernels.forget_active, 1, [], rows, device=self.device)
+        self._strided(response_kernels.list_active, [], rows)
+        self._strided(response_kernels.count_contacts, rows, [self.sums])
         passes = self.settings.iterations
         here = [state.inv_mass, state.x, state.x_next, state.v_next]
         for k in range(passes):
-            for rows in parts:
-                self._strided(response_kernels.push_contacts, rows, here, [rows, self.sums])
+            self._strided(response_kernels.push_contacts, here, [*rows, self.sums])
             launch(
                 response_kernels.move_particles,
                 len(self.candidates.vertex),
@@ -144,10 +143,11 @@ class BodyContacts:
                 device=self.device,
             )
 
-    def _strided(self, kernel: object, rows: Rows, inputs: list, outputs: list) -> None:
+    def _strided(self, kernel: object, inputs: list, outputs: list) -> None:
         """Launch a kernel that adds up over contacts: one thread on the CPU, many on CUDA."""
-        threads = 1 if self.device == "cpu" else min(rows.things, STRIDE)
-        launch(kernel, threads, [threads, *inputs], outputs, device=self.device)
+        things = max(self.vertex_rows.things, self.edge_rows.things)
+        threads = 1 if self.device == "cpu" else min(things, STRIDE)
+        launch(kernel, threads, [threads, *inputs], outputs, device=self.device, block_dim=64)
 
     def finish(self, state: State, dt: float) -> None:
         """Stop what would pass through something thin after all, when everything else is done."""
@@ -219,6 +219,7 @@ def _rows(things: int, room: int, device: str) -> Rows:
     rows.weights = wp.zeros(size, dtype=wp.vec4, device=device)
     for name in ("normal", "grip", "rub"):
         setattr(rows, name, wp.zeros(size, dtype=wp.vec3, device=device))
-    for name in ("target", "depth", "friction", "bounce", "push", "impulse"):
+    rows.friction = wp.zeros(size, dtype=wp.vec2, device=device)
+    for name in ("target", "depth", "bounce", "push", "impulse"):
         setattr(rows, name, wp.zeros(size, dtype=float, device=device))
     return rows

@@ -27,13 +27,15 @@ import numpy as np
 import warp as wp
 
 from pliant.collide.soft import cube_map_kernels as kernels
-from pliant.collide.soft.body_contacts import ALONE, WHOLE, BodyContactList
+from pliant.collide.soft.body_contacts import WHOLE, BodyContactList
 from pliant.collide.soft.settings import ContactSettings
 from pliant.launch import launch
 from pliant.model.model import Body, Model
 from pliant.model.state import State
 from pliant.physics.cube_map import NODES
 
+ALONE = 1 << 30
+"""A grain that is never reached: such a launch is one thread on the CPU, where sums are not atomic."""
 STEEPEST = 1.0
 """Frequency times step beyond which the penalty is held. It is explicit: one contact with the dashpot of no restitution
 is stable up to 1.4. At 0.7 the light vertices of fine surfaces sink twice as deep in a pile."""

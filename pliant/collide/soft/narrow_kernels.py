@@ -28,7 +28,7 @@ class Rows:
         ids, weights: four particles, and what of their positions makes the way from one surface to the other.
         normal: the direction of that way. target: its least length at the end of the step [m].
         depth: how much it was short of what is kept free before it was resolved [m].
-        friction, bounce: coefficient, and the speed at which the two should part [m/s].
+        friction: coefficients of what slides and of what does not. bounce: speed at which the two should part [m/s].
         push, grip: what was done to positions so far, along the normal and across [kg m].
         impulse, rub: the same for velocities [N s].
     """
@@ -43,7 +43,7 @@ class Rows:
     normal: wp.array(dtype=wp.vec3)
     target: wp.array(dtype=float)
     depth: wp.array(dtype=float)
-    friction: wp.array(dtype=float)
+    friction: wp.array(dtype=wp.vec2)
     bounce: wp.array(dtype=float)
     push: wp.array(dtype=float)
     grip: wp.array(dtype=wp.vec3)
@@ -57,7 +57,7 @@ class Surfaces:
     how much is kept free around them and where they are at rest [m]."""
 
     kind: wp.array(dtype=int)
-    friction: wp.array(dtype=float)
+    friction: wp.array(dtype=wp.vec2)
     restitution: wp.array(dtype=float)
     body: wp.array(dtype=int)
     radius: wp.array(dtype=float)
@@ -116,7 +116,9 @@ def write_row(
     rows.target[row] = wp.min(apart, wp.dot(way, touch.normal) + m.gain)
     one = of.body[ids[0]]
     two = of.body[ids[3]]
-    rows.friction[row] = wp.sqrt(of.friction[one] * of.friction[two])
+    first = of.friction[one]
+    second = of.friction[two]
+    rows.friction[row] = wp.vec2(wp.sqrt(first[0] * second[0]), wp.sqrt(first[1] * second[1]))
     approach = wp.dot(speed, touch.normal)
     bounce = float(0.0)
     if -approach > m.rest_speed:

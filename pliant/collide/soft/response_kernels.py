@@ -28,18 +28,23 @@ class Sums:
 # through everything by itself.
 
 
-@wp.kernel
-def list_active(stride: int, rows_inout: Rows):
-    """List what has contacts, in any order; the list is empty before."""
-    for f in range(wp.tid(), rows_inout.things, stride):
-        if rows_inout.count[f] > 0:
-            rows_inout.active[wp.atomic_add(rows_inout.actives, 0, 1)] = f
+@wp.func
+def list_rows(first: int, stride: int, rows: Rows):
+    for f in range(first, rows.things, stride):
+        if rows.count[f] > 0:
+            rows.active[wp.atomic_add(rows.actives, 0, 1)] = f
 
 
 @wp.kernel
-def count_contacts(stride: int, rows: Rows, sums_inout: Sums):
-    """How many contacts touch each particle."""
-    for a in range(wp.tid(), rows.actives[0], stride):
+def list_active(stride: int, vertices_inout: Rows, edges_inout: Rows):
+    """List what has contacts, in any order; the lists are empty before."""
+    list_rows(wp.tid(), stride, vertices_inout)
+    list_rows(wp.tid(), stride, edges_inout)
+
+
+@wp.func
+def count_rows(first: int, stride: int, rows: Rows, contacts: wp.array(dtype=int)):
+    for a in range(first, rows.actives[0], stride):
         f = rows.active[a]
         for j in range(rows.count[f]):
             row = f * rows.room + j
@@ -47,7 +52,14 @@ def count_contacts(stride: int, rows: Rows, sums_inout: Sums):
             weights = rows.weights[row]
             for k in range(4):
                 if weights[k] != 0.0:
-                    wp.atomic_add(sums_inout.contacts, ids[k], 1)
+                    wp.atomic_add(contacts, ids[k], 1)
+
+
+@wp.kernel
+def count_contacts(stride: int, vertices: Rows, edges: Rows, sums_inout: Sums):
+    """How many contacts touch each particle."""
+    count_rows(wp.tid(), stride, vertices, sums_inout.contacts)
+    count_rows(wp.tid(), stride, edges, sums_inout.contacts)
 
 
 @wp.func
@@ -64,6 +76,14 @@ def held_back(rub: wp.vec3, most: float) -> wp.vec3:
     if size > most:
         return rub * (most / size)
     return rub
+
+
+@wp.func
+def rubbed(rub: wp.vec3, friction: wp.vec2, press: float) -> wp.vec3:
+    """What friction does against a press: all that is wanted while that holds, and else what sliding gives."""
+    if wp.length(rub) <= friction[1] * press:
+        return rub
+    return held_back(rub, friction[0] * press)
 
 
 @wp.func
@@ -99,7 +119,7 @@ def push_row(
         more = wp.max(push + share * short, 0.0)
         grip = rows.grip[row]
         slid = moved - wp.dot(moved, n) * n
-        held = held_back(grip - share * slid, mu * more)
+        held = rubbed(grip - share * slid, mu, more)
         change = (more - push) * n + (held - grip)
         rows.push[row] = more
         rows.grip[row] = held
@@ -110,7 +130,7 @@ def push_row(
             leaving = wp.dot(speed, n)
             harder = wp.max(impulse + share * (rows.bounce[row] - leaving), 0.0)
             slip = speed - leaving * n
-            rubs = held_back(rub - share * slip, mu * harder)
+            rubs = rubbed(rub - share * slip, mu, harder)
             gain = (harder - impulse) * n + (rubs - rub)
             rows.impulse[row] = harder
             rows.rub[row] = rubs
@@ -118,8 +138,10 @@ def push_row(
             w = weights[k]
             if w != 0.0:
                 for a in range(3):
-                    wp.atomic_add(sums.push, ids[k], a, whole(w * change[a], sums.scale))
-                    wp.atomic_add(sums.kick, ids[k], a, whole(w * gain[a], sums.scale))
+                    if change[a] != 0.0:
+                        wp.atomic_add(sums.push, ids[k], a, whole(w * change[a], sums.scale))
+                    if gain[a] != 0.0:
+                        wp.atomic_add(sums.kick, ids[k], a, whole(w * gain[a], sums.scale))
 
 
 @wp.kernel
@@ -129,20 +151,26 @@ def push_contacts(
     x: wp.array(dtype=wp.vec3),
     x_next: wp.array(dtype=wp.vec3),
     v_next: wp.array(dtype=wp.vec3),
-    rows_inout: Rows,
+    vertices_inout: Rows,
+    edges_inout: Rows,
     sums_inout: Sums,
 ):
     """One pass over all contacts."""
-    for a in range(wp.tid(), rows_inout.actives[0], stride):
-        f = rows_inout.active[a]
-        for j in range(rows_inout.count[f]):
-            push_row(f * rows_inout.room + j, inv_mass, x, x_next, v_next, rows_inout, sums_inout)
+    for a in range(wp.tid(), vertices_inout.actives[0], stride):
+        f = vertices_inout.active[a]
+        for j in range(vertices_inout.count[f]):
+            push_row(f * vertices_inout.room + j, inv_mass, x, x_next, v_next, vertices_inout, sums_inout)
+    for a in range(wp.tid(), edges_inout.actives[0], stride):
+        f = edges_inout.active[a]
+        for j in range(edges_inout.count[f]):
+            push_row(f * edges_inout.room + j, inv_mass, x, x_next, v_next, edges_inout, sums_inout)
 
 
 @wp.kernel
-def forget_active(rows_out: Rows):
+def forget_active(vertices_out: Rows, edges_out: Rows):
     """Nothing has contacts."""
-    rows_out.actives[0] = 0
+    vertices_out.actives[0] = 0
+    edges_out.actives[0] = 0
 
 
 @wp.func
