@@ -21,9 +21,6 @@ WHOLE = 2**30
 """Sums are taken in multiples of the lightest particle's mass over this [kg m, kg m/s]."""
 STRIDE = 1 << 16
 """The most CUDA threads that walk through all contacts."""
-AHEAD = 0.2
-"""Share of a frame for which candidates are looked for at once: over longer times the ways of fast bodies cross too
-many others."""
 REST_SPEED = 0.05
 """Approach slower than this does not bounce [m/s]."""
 
@@ -112,7 +109,7 @@ class BodyContacts:
 
     def begin_frame(self, ahead: float) -> None:
         """Look for candidates anew in a frame's first step; `ahead` is its length [s]."""
-        self.ahead = AHEAD * ahead
+        self.ahead = ahead
         if self.active:
             launch(_set_one, 1, [], [self.candidates.stale], device=self.device)
 

@@ -62,11 +62,12 @@ def count_contacts(stride: int, vertices: Rows, edges: Rows, sums_inout: Sums):
     count_rows(wp.tid(), stride, edges, sums_inout.contacts)
 
 
-@wp.func
+@wp.func_native("""
+return (wp::int64)((double)value * scale);
+""")
 def whole(value: float, scale: wp.float64) -> wp.int64:
     """A number in whole multiples of 1 / scale."""
-    most = wp.float64(4.0e18)
-    return wp.int64(wp.rint(wp.clamp(wp.float64(value) * scale, -most, most)))
+    ...
 
 
 @wp.func
