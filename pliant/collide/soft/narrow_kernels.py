@@ -13,6 +13,8 @@ SLACK = wp.constant(0.2)
 """Share of the distance kept by which what is further away counts too, since others may push it there."""
 ALIKE = wp.constant(0.5)
 """Cosine between normals above which contacts of a vertex with a sheet are one."""
+DEEP = wp.constant(0.5)
+"""Contacts nearer than this share of what is kept free are deep: what they push may meet others."""
 OF_REST = wp.constant(0.8)
 """Share of its distance at rest to which a part is let come near another of the same body."""
 INNER = wp.constant(1.0e-3)
@@ -24,6 +26,7 @@ class Rows:
     """Contacts: `room` rows for each of several vertices or edges, of which the first `count` are in use.
 
     Attributes:
+        deep: set where a contact is deep.
         active: the vertices or edges that have some. actives: how many those are.
         ids, weights: four particles, and what of their positions makes the way from one surface to the other.
         normal: the direction of that way. target: its least length at the end of the step [m].
@@ -36,6 +39,7 @@ class Rows:
     room: int
     things: int
     count: wp.array(dtype=int)
+    deep: wp.array(dtype=int)
     active: wp.array(dtype=int)
     actives: wp.array(dtype=int)
     ids: wp.array(dtype=wp.vec4i)
@@ -107,6 +111,8 @@ def write_row(
     rows.weights[row] = weights
     rows.normal[row] = touch.normal
     rows.depth[row] = apart - touch.distance
+    if touch.distance < DEEP * apart:
+        rows.deep[0] = 1
     way = wp.vec3(0.0, 0.0, 0.0)
     speed = wp.vec3(0.0, 0.0, 0.0)
     for k in range(4):

@@ -168,6 +168,28 @@ def push_contacts(
 
 
 @wp.kernel
+def begin_rounds(round_out: wp.array(dtype=int), going_out: wp.array(dtype=int)):
+    """The first round comes."""
+    round_out[0] = 0
+    going_out[0] = 1
+
+
+@wp.kernel
+def end_round(
+    rounds: int,
+    deep_inout: wp.array(dtype=int),
+    round_inout: wp.array(dtype=int),
+    going_out: wp.array(dtype=int),
+):
+    """Another round comes while there are deep contacts, up to so many."""
+    going_out[0] = 0
+    round_inout[0] = round_inout[0] + 1
+    if deep_inout[0] != 0 and round_inout[0] < rounds:
+        going_out[0] = 1
+    deep_inout[0] = 0
+
+
+@wp.kernel
 def forget_active(vertices_out: Rows, edges_out: Rows):
     """Nothing has contacts."""
     vertices_out.actives[0] = 0

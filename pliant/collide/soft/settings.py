@@ -41,7 +41,13 @@ class ContactSettings(Described):
         high=1000.0,
     )
     edges: bool = setting(True, "edges meet edges, and not only vertices triangles")
-    rounds: int = setting(1, "how often contacts are found and resolved per substep", low=1, high=100)
+    rounds: int | None = setting(
+        None,
+        "how often contacts are found and resolved per substep, as long as there are deep ones; 4 where something is "
+        "thin, else 1, if not given",
+        low=1,
+        high=100,
+    )
     iterations: int = setting(4, "passes over all contacts in each of them", low=1, high=1000)
     push_speed: float | None = setting(
         None,
