@@ -10,6 +10,7 @@ from pliant.errors import InputError
 from pliant.settings import Described, setting
 
 WHICH = ("none", "bodies", "all")
+METHODS = ("features", "boxes")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,6 +19,12 @@ class ContactSettings(Described):
 
     between: str = setting(
         "none", "what meets: nothing, different 'bodies', or 'all', bodies with themselves too", choices=WHICH
+    )
+    method: str = setting(
+        "features",
+        "how they meet: by 'features', vertices, edges and triangles; or, for comparison, particles by the 'boxes' "
+        "around other bodies",
+        choices=METHODS,
     )
     thickness: float | None = setting(
         None,
