@@ -88,9 +88,13 @@ class BoxSearch:
 
     def search(self, x: wp.array) -> None:
         """Find what touches at positions x."""
-        data, partners = self.octree.data, self.octree.near
-        self.box(x, data.low, data.high)
+        self.box(x, self.octree.data.low, self.octree.data.high)
         self.octree.search()
+        self.touch(x)
+
+    def touch(self, x: wp.array) -> None:
+        """Compare each particle with the boxes that touch that of its body."""
+        data, partners = self.octree.data, self.octree.near
         launch(
             kernels.find_touched,
             self.count,
