@@ -27,7 +27,7 @@ from pliant.collide.soft.hash_grid import HashGrid
 from pliant.mesh import shapes
 
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
-MOST = 1_000_000
+MOST = {"cpu": 300_000, "cuda": 1_000_000}
 MOST_BRUTE = {"cpu": 10_000, "cuda": 100_000}
 RADIUS = 0.1
 """Of a body [m]."""
@@ -189,7 +189,7 @@ def exponent(sizes: Iterable[float], times: Iterable[float]) -> float:
 
 def run(report: Report, device: str, quick: bool = False, most: int | None = None) -> None:
     kind = "cpu" if device == "cpu" else "cuda"
-    limit = most or (3_000 if quick else MOST)
+    limit = most or (3_000 if quick else MOST[kind])
     _scaling(report, device, [n for n in SIZES if n <= limit] or [limit], min(limit, MOST_BRUTE[kind]))
     _degenerate(report, device, 8 if quick else FEW)
 
