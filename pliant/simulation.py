@@ -16,7 +16,7 @@ from pliant.attachments import Attachments, collider_pose
 from pliant.blow_up import Moment, describe
 from pliant.collide.contacts import Contacts
 from pliant.collide.pipeline import Pipeline
-from pliant.collide.soft.methods import make_body_contacts
+from pliant.collide.soft.methods import contact_method
 from pliant.collide.soft.settings import ContactSettings
 from pliant.errors import BlowUpError
 from pliant.forces.inside import clear_forces, inside_forces, surround
@@ -79,7 +79,7 @@ class Simulation(Touching):
         self.notes: list[str] = []
         self.scene: Any = None
         self.contacts = Contacts(state.count, pipeline.slots, device)
-        self.body_contacts = make_body_contacts(model, contact or ContactSettings(), device)
+        self.body_contacts = contact_method(model, contact or ContactSettings(), device)
         self.notes += getattr(self.body_contacts, "notes", [])
         self.pins = Pins(model.particles.mass, device, collider_pose(pipeline))
         self.attachments = Attachments([], state.count, device) if attachments is None else attachments

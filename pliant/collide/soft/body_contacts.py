@@ -114,8 +114,8 @@ class BodyContacts:
         self.vertex_rows.deep = self.edge_rows.deep = self.deep
 
     def wanted_step(self) -> float:
-        """Longest step [s] in which what is fastest at the start goes a few times as far as is kept free around something
-        thin: over longer ways single contacts tell too little. Infinity where nothing is thin."""
+        """Longest step [s] in which what is fastest at the start goes a few times as far as is kept free around
+        something thin: over longer ways single contacts tell too little. Infinity where nothing is thin."""
         if not self.active or self.careful is None:
             return math.inf
         features = self.features

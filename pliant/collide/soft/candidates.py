@@ -52,6 +52,13 @@ class Table:
         self._make(2 ** int(np.ceil(np.log2(1.25 * longest))))
         return True
 
+    def pairs(self) -> np.ndarray:
+        """Each thing with each number of its list, read back (k, 2)."""
+        count = np.minimum(self.count.numpy()[: self.things], self.room)
+        lists = self.found.numpy()[: self.things * self.room].reshape(self.things, self.room)
+        used = np.arange(self.room) < count[:, None]
+        return np.stack([np.nonzero(used)[0], lists[used]], axis=1).astype(np.int64)
+
 
 class Candidates:
     """Pairs of vertices and triangles, and of edges, that may touch soon.

@@ -10,7 +10,7 @@ from pliant.errors import InputError
 from pliant.settings import Described, setting
 
 WHICH = ("none", "bodies", "all")
-METHODS = ("features", "cube_maps")
+METHODS = ("features", "cube_maps", "boxes")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,7 +23,8 @@ class ContactSettings(Described):
     method: str = setting(
         "features",
         "how: 'features' keeps vertices out of triangles and edges off edges; 'cube_maps' pushes vertices out of maps "
-        "of the distances from clusters' centres to their surfaces",
+        "of the distances from clusters' centres to their surfaces; 'boxes', for comparison, keeps particles out of "
+        "boxes around other bodies",
         choices=METHODS,
     )
     thickness: float | None = setting(
