@@ -155,7 +155,7 @@ class Simulation(Touching):
             self.pipeline.aim(self.time, self.time + self.frame_dt, self.substeps)
             self._run(keep)
             if check:
-                self._make_room(keep)
+                self._make_room()
             self.frame_number += 1
             self._skins_stale = False
             if check:
@@ -171,22 +171,24 @@ class Simulation(Touching):
         else:
             wp.capture_launch(program)
 
-    def _make_room(self, keep: bool) -> None:
+    def _make_room(self) -> None:
         """Do the frame again with larger tables, where contacts did not fit into them."""
         while self.body_contacts.grow():
             self._programs.clear()
-            if not keep:
-                first, last = self._good_frame + 1, self.frame_number + 1
-                self.notes.append(
-                    f"There was too little room for contacts in one of the frames {first} to {last}, which were not "
-                    "checked one by one: some were not seen. There is more room now."
-                )
-                warnings.warn(self.notes[-1], stacklevel=3)
-                return
             for name, array in self.arrays().items():
                 wp.copy(array, self._good[name])
             self.follow_restored()
-            self._run(keep)
+            self._run(True)
+
+    def _tell_of_lost_contacts(self) -> None:
+        """Tell of contacts that did not fit in frames which were not checked, and make room for more."""
+        if self.body_contacts.grow():
+            self._programs.clear()
+            self.notes.append(
+                f"There was too little room for contacts in one of the frames {self._good_frame + 1} to "
+                f"{self.frame_number}, which were not checked one by one: some were not seen. There is more room now."
+            )
+            warnings.warn(self.notes[-1], stacklevel=4)
 
     def _tell_of_pins(self) -> None:
         """Tell the methods which particles are pinned, where that has changed."""
@@ -408,6 +410,7 @@ class Simulation(Touching):
         """Check the frames that were not checked, while it can still be told what went wrong in them."""
         if self._unchecked:
             self._stop_if_bad()
+            self._tell_of_lost_contacts()
             self._unchecked = False
 
     def _restore_good(self) -> None:

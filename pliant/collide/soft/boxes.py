@@ -184,7 +184,7 @@ class BoxContacts:
     def resolve(self, state: State, dt: float) -> None:
         """Find the contacts after the step, and change x_next and v_next so that bodies stay apart."""
         self.search.box(state.x, *self._before)
-        for _ in range(self.settings.rounds):
+        for _ in range(self.settings.rounds or 1):
             self.search.search(state.x_next)
             self._weigh(state)
             self._touch(state, dt)

@@ -12,9 +12,12 @@ import numpy as np
 import warp as wp
 
 from pliant.collide.soft import hash_kernels as kernels
-from pliant.collide.soft.candidates import FINDING_GRAIN, Table
+from pliant.collide.soft.candidates import Table
 from pliant.collide.soft.features import Features
 from pliant.launch import launch, run
+
+FINDING_GRAIN = 256
+"""Items below which a CPU thread costs more than it saves."""
 
 
 class HashGrid:
