@@ -20,6 +20,7 @@ SIDE = 0.2
 CELLS = 7
 FALL_SECONDS = 4.0
 BOWL_SECONDS = 3.0
+SPACING = 0.125
 
 
 def pile(blocks: int, device: str, method: str = "shape_matching") -> Simulation:
@@ -40,16 +41,14 @@ def bowl(bodies: int, device: str) -> Simulation:
     """Small shape-matched bodies of 64 particles that fall into a round bowl."""
     rng = np.random.default_rng(2)
     mesh = shapes.box((0.08, 0.08, 0.08), 3)
-    side = int(np.ceil((bodies / 3.0) ** (1.0 / 3.0)))
+    side = int(np.ceil(bodies ** (1.0 / 3.0)))
     scene = Scene(contact="bodies", name="bowl")
-    radius = 0.16 * side
-    scene.add_sphere(radius, (0.0, radius, 0.0), inside=True)
+    scene.add_sphere(SPACING * (side + 1.0), inside=True)
     for k in range(bodies):
         layer, row = divmod(k, side * side)
-        place = np.array([row % side, 0.0, row // side]) - (side - 1) / 2.0
-        place = 0.115 * place + 0.01 * rng.uniform(-1, 1, 3)
-        place[1] = 0.5 * radius + 0.115 * layer
-        turn = tuple(rng.uniform(-90.0, 90.0, 3))
+        place = np.array([row % side, layer, row // side]) - (side - 1) / 2.0
+        place = SPACING * place + 0.01 * rng.uniform(-1, 1, 3)
+        turn = tuple(rng.uniform(-15.0, 15.0, 3))
         scene.add_body(mesh, SOFT, method="shape_matching", name=f"b{k}", position=tuple(place), rotation=turn)
     return scene.build(device)
 

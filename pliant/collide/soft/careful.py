@@ -11,7 +11,7 @@ from pliant.collide.soft.response_kernels import Sums
 from pliant.launch import copy, launch, repeat_while
 from pliant.model.state import State
 
-ROUNDS = 8
+ROUNDS = 24
 """Times that the ways are cut and looked at again."""
 STRIDE = 1 << 16
 """The most CUDA threads that walk through all of them."""

@@ -138,6 +138,13 @@ def write_row(
 
 
 @wp.func
+def is_line(u: wp.vec3, v: wp.vec3) -> bool:
+    """Whether two sides of a triangle span nothing but rounding: a segment of a rod, or a loose point."""
+    n = wp.cross(u, v)
+    return wp.dot(n, n) <= 1.0e-10 * wp.dot(u, u) * wp.dot(v, v)
+
+
+@wp.func
 def meet_triangle(i: int, corner: wp.vec3i, farthest: float, one_sided: int, x: wp.array(dtype=wp.vec3)) -> Touch:
     """A vertex and a triangle at positions x, if they are no further apart than so much [m]; `one_sided` ones have an
     inside."""
@@ -149,9 +156,8 @@ def meet_triangle(i: int, corner: wp.vec3i, farthest: float, one_sided: int, x: 
     c = x[corner[2]]
     n = wp.cross(b - a, c - a)
     length = wp.length(n)
-    flat = length > 1.0e-18
     height = float(0.0)
-    if flat:
+    if not is_line(b - a, c - a):
         n = n / length
         height = wp.dot(n, p - a)
         # the plane is no further than the triangle
@@ -196,7 +202,7 @@ def pass_triangle(i: int, corner: wp.vec3i, apart: float, from_front: int, m: Mo
     ab = (b + db) - (a + da)
     ac = (c + dc) - (a + da)
     after = wp.dot(wp.cross(ab, ac), p + dp - a - da)
-    if before * after >= 0.0 or (from_front != 0 and before < 0.0):
+    if before * after >= 0.0 or (from_front != 0 and before < 0.0) or is_line(b - a, c - a) or is_line(ab, ac):
         return touch
     t = time_of_meeting(p, a, b, c, dp, da, db, dc, 0.01 * apart)
     if t >= NEVER:

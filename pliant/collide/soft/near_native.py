@@ -84,8 +84,9 @@ auto too_far = [&](const int* c) {
         for (int k = 0; k < 3; ++k) { u[k] = B[k] - A[k]; w[k] = C[k] - A[k]; r[k] = P[k] - A[k]; }
         float n[3] = {u[1] * w[2] - u[2] * w[1], u[2] * w[0] - u[0] * w[2], u[0] * w[1] - u[1] * w[0]};
         float nn = dot(n, n), h = dot(n, r);
-        if (nn > 0.0f && h * h > wide * wide * nn) return true;
-        if (nn > 1e-12f * dot(u, u) * dot(w, w)) {
+        // corners on a line span nothing but rounding
+        if (nn > 1e-10f * dot(u, u) * dot(w, w)) {
+            if (h * h > wide * wide * nn) return true;
             float c0[3] = {r[1] * w[2] - r[2] * w[1], r[2] * w[0] - r[0] * w[2], r[0] * w[1] - r[1] * w[0]};
             float c1[3] = {u[1] * r[2] - u[2] * r[1], u[2] * r[0] - u[0] * r[2], u[0] * r[1] - u[1] * r[0]};
             float beta = dot(c0, n), gamma = dot(c1, n);
@@ -172,6 +173,8 @@ auto height = [&](const float* p, const int* t, float* size) {
     float u0 = B[0] - A[0], u1 = B[1] - A[1], u2 = B[2] - A[2], v0 = C[0] - A[0], v1 = C[1] - A[1], v2 = C[2] - A[2];
     float n0 = u1 * v2 - u2 * v1, n1 = u2 * v0 - u0 * v2, n2 = u0 * v1 - u1 * v0;
     *size = n0 * n0 + n1 * n1 + n2 * n2;
+    // corners on a line span nothing but rounding
+    if (*size <= 1e-10f * (u0 * u0 + u1 * u1 + u2 * u2) * (v0 * v0 + v1 * v1 + v2 * v2)) *size = 0.0f;
     return n0 * (P[0] - A[0]) + n1 * (P[1] - A[1]) + n2 * (P[2] - A[2]);
 };
 float low[3] = {1e30f, 1e30f, 1e30f}, high[3] = {-1e30f, -1e30f, -1e30f};
@@ -192,7 +195,7 @@ for (int j = first; j < end; ++j) {
     float s0, s1;
     float before = height(p0, two, &s0), after = height(p1, two, &s1);
     // on one side all the time, and too far from the plane at the end
-    if (s0 > 0.0f && before * after > 0.0f && after * after > wide * wide * s1) continue;
+    if (s0 > 0.0f && s1 > 0.0f && before * after > 0.0f && after * after > wide * wide * s1) continue;
     return j;
 }
 return end;
