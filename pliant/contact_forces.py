@@ -1,7 +1,8 @@
-"""Forces of contacts, measured by a trial step: what each surface does to the velocity of each particle."""
+"""Forces of contacts: of colliders, measured by a trial step, and between bodies, as their last step resolved them."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,6 +10,8 @@ import warp as wp
 
 from pliant.collide.contacts import ContactList, Contacts
 from pliant.collide.pipeline import Pipeline
+from pliant.collide.soft.body_contacts import BodyContactList, BodyContacts
+from pliant.collide.soft.cube_maps import CubeMapContacts
 from pliant.model.state import State
 from pliant.solvers.protocol import Solver
 
@@ -16,8 +19,52 @@ from pliant.solvers.protocol import Solver
 SAME_SURFACE = 0.9
 
 
+@dataclasses.dataclass(frozen=True)
+class TouchList(BodyContactList):
+    """Contacts between bodies with what a user knows them by.
+
+    Attributes:
+        names: of all bodies, by the numbers in `bodies`.
+        vertices: the four particles as vertices of the meshes that were added (c, 4).
+    """
+
+    names: tuple[str, ...] = ()
+    vertices: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros((0, 4), np.int64))
+
+    def between(self, one: str, other: str) -> np.ndarray:
+        """Which contacts are between two bodies (c,) bool; those of a body with itself where both are the same."""
+        first, second = self.names.index(one), self.names.index(other)
+        return (np.sort(self.bodies, axis=1) == sorted((first, second))).all(axis=1)
+
+    def force_on(self, one: str, other: str) -> np.ndarray:
+        """Sum of the forces of a body on another one [N] (3,)."""
+        sign = np.where(self.bodies[:, 0] == self.names.index(one), 1.0, -1.0)
+        sign[self.bodies[:, 0] == self.bodies[:, 1]] = 0.0
+        return (sign * self.between(one, other)) @ self.force
+
+    def particle_forces(self, count: int) -> np.ndarray:
+        """Force on each of so many particles, in the model's order [N] (n, 3)."""
+        shares = self.weights[:, :, None] * self.force[:, None, :]
+        out = np.zeros((count, 3))
+        np.add.at(out, self.particles.reshape(-1), shares.reshape(-1, 3))
+        return out
+
+
+def last_step_arrays(between: BodyContacts | CubeMapContacts) -> list[wp.array]:
+    """The arrays of the contacts between bodies of the last step, which a trial step overwrites."""
+    tables = [getattr(between, name, None) for name in ("vertex_rows", "edge_rows", "rows")]
+    found = [vars(table).values() for table in tables if table is not None]
+    return [value for values in found for value in values if isinstance(value, wp.array)]
+
+
 def trial_forces(
-    state: State, solvers: Sequence[Solver], pipeline: Pipeline, contacts: Contacts, mass: np.ndarray, dt: float
+    state: State,
+    solvers: Sequence[Solver],
+    pipeline: Pipeline,
+    contacts: Contacts,
+    between: BodyContacts | CubeMapContacts,
+    mass: np.ndarray,
+    dt: float,
 ) -> tuple[ContactList, np.ndarray]:
     """Contacts of one step and the force of each [N] (c, 3); the caller puts all arrays back.
 
@@ -30,6 +77,7 @@ def trial_forces(
         solvers: all methods of the simulation.
         pipeline: all colliders.
         contacts: where the contacts are written.
+        between: what keeps bodies out of each other: it presses what is below onto what carries it.
         mass: [kg] (n,).
         dt: length of the step [s].
     """
@@ -38,6 +86,8 @@ def trial_forces(
     start = wp.clone(state.x)
     for solver in solvers:
         solver.predict(state, dt)
+    if between.active:
+        between.resolve(state, dt)
     pipeline.detect(state.x_next, contacts, before=start)
     depth = contacts.depth.numpy().reshape(-1, pipeline.slots).copy()
     normal = np.array(contacts.surface.numpy()["normal"]).reshape(*depth.shape, 3)
