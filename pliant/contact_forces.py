@@ -10,8 +10,8 @@ import warp as wp
 
 from pliant.collide.contacts import ContactList, Contacts
 from pliant.collide.pipeline import Pipeline
-from pliant.collide.soft.body_contacts import BodyContactList, BodyContacts
-from pliant.collide.soft.cube_maps import CubeMapContacts
+from pliant.collide.soft.body_contacts import BodyContactList
+from pliant.collide.soft.methods import ContactMethod
 from pliant.model.state import State
 from pliant.solvers.protocol import Solver
 
@@ -50,7 +50,7 @@ class TouchList(BodyContactList):
         return out
 
 
-def last_step_arrays(between: BodyContacts | CubeMapContacts) -> list[wp.array]:
+def last_step_arrays(between: ContactMethod) -> list[wp.array]:
     """The arrays of the contacts between bodies of the last step, which a trial step overwrites."""
     tables = [getattr(between, name, None) for name in ("vertex_rows", "edge_rows", "rows")]
     found = [vars(table).values() for table in tables if table is not None]
@@ -62,7 +62,7 @@ def trial_forces(
     solvers: Sequence[Solver],
     pipeline: Pipeline,
     contacts: Contacts,
-    between: BodyContacts | CubeMapContacts,
+    between: ContactMethod,
     mass: np.ndarray,
     dt: float,
 ) -> tuple[ContactList, np.ndarray]:

@@ -10,8 +10,7 @@ import warp as wp
 from pliant.collide.collider import Collider
 from pliant.collide.contacts import ContactList, Contacts
 from pliant.collide.pipeline import Pipeline
-from pliant.collide.soft.body_contacts import BodyContacts
-from pliant.collide.soft.cube_maps import CubeMapContacts
+from pliant.collide.soft.methods import ContactMethod
 from pliant.contact_forces import TouchList, last_step_arrays, trial_forces
 from pliant.diagnostics import Diagnostics, measure
 from pliant.errors import InputError
@@ -34,7 +33,7 @@ class Looking:
     pipeline: Pipeline
     solvers: list[Solver]
     contacts: Contacts
-    body_contacts: BodyContacts | CubeMapContacts
+    body_contacts: ContactMethod
     frame_dt: float
     forces: list[Force]
     skins: BodySkins
@@ -59,8 +58,12 @@ class Looking:
         """Write state.f_ext: every force adds its own."""
         raise NotImplementedError
 
-    def make_room_for_contacts(self, of_trial: bool) -> bool:
-        """Make room where contacts between bodies did not fit, in a trial step or before; whether they did not."""
+    def make_room_for_contacts(self) -> bool:
+        """Make room where contacts between bodies did not fit into their tables; whether they did not."""
+        raise NotImplementedError
+
+    def _tell_of_lost_contacts(self) -> None:
+        """Tell of contacts that did not fit in frames which were not checked, and make room for more."""
         raise NotImplementedError
 
     def body(self, name: str | int) -> Body:
@@ -277,7 +280,7 @@ class Looking:
 
         The forces are those of one step: a body that trembles on a floor is carried on average only.
         """
-        self.make_room_for_contacts(False)
+        self._tell_of_lost_contacts()
         state = self.state
         touched = [*self.arrays().values(), state.x_next, state.v_next, state.f_ext]
         touched += [self.contacts.surface, self.contacts.depth, *last_step_arrays(self.body_contacts)]
@@ -294,7 +297,7 @@ class Looking:
             )
             for array, values in zip(touched, saved, strict=True):
                 wp.copy(array, values)
-            done = not self.make_room_for_contacts(True)
+            done = not self.make_room_for_contacts()
         return self._named(found), forces
 
     def collider(self, name: str) -> Collider:

@@ -16,7 +16,7 @@ from pliant.attachments import Attachments, collider_pose
 from pliant.blow_up import Moment, describe
 from pliant.collide.contacts import Contacts
 from pliant.collide.pipeline import Pipeline
-from pliant.collide.soft.methods import make_body_contacts
+from pliant.collide.soft.methods import contact_method
 from pliant.collide.soft.settings import ContactSettings
 from pliant.errors import BlowUpError
 from pliant.forces.inside import clear_forces, inside_forces, surround
@@ -79,7 +79,7 @@ class Simulation(Touching):
         self.notes: list[str] = []
         self.scene: Any = None
         self.contacts = Contacts(state.count, pipeline.slots, device)
-        self.body_contacts = make_body_contacts(model, contact or ContactSettings(), device)
+        self.body_contacts = contact_method(model, contact or ContactSettings(), device)
         self.notes += getattr(self.body_contacts, "notes", [])
         self.pins = Pins(model.particles.mass, device, collider_pose(pipeline))
         self.attachments = Attachments([], state.count, device) if attachments is None else attachments
@@ -157,7 +157,7 @@ class Simulation(Touching):
             self.pipeline.aim(self.time, self.time + self.frame_dt, self.substeps)
             self._run(keep)
             if check:
-                self._make_room(keep)
+                self._make_room()
             self.frame_number += 1
             self._skins_stale = False
             if check:
@@ -174,32 +174,29 @@ class Simulation(Touching):
         else:
             wp.capture_launch(program)
 
-    def _make_room(self, keep: bool) -> None:
+    def _make_room(self) -> None:
         """Do the frame again with larger tables, where contacts did not fit into them."""
         while self.body_contacts.grow():
             self._programs.clear()
-            if not keep:
-                self._tell_of_no_room(self.frame_number + 1)
-                return
             self._forget_passing()
             for name, array in self.arrays().items():
                 wp.copy(array, self._good[name])
             self.follow_restored()
-            self._run(keep)
+            self._run(True)
 
-    def _tell_of_no_room(self, last: int) -> None:
-        self.notes.append(
-            f"There was too little room for contacts in one of the frames {self._good_frame + 1} to {last}, which were "
-            "not checked one by one: some were not seen. There is more room now."
-        )
-        warnings.warn(self.notes[-1], stacklevel=4)
+    def _tell_of_lost_contacts(self) -> None:
+        """Tell of contacts that did not fit in frames which were not checked, and make room for more."""
+        if self.make_room_for_contacts():
+            self.notes.append(
+                f"There was too little room for contacts in one of the frames {self._good_frame + 1} to "
+                f"{self.frame_number}, which were not checked one by one: some were not seen. There is more room now."
+            )
+            warnings.warn(self.notes[-1], stacklevel=4)
 
-    def make_room_for_contacts(self, of_trial: bool) -> bool:
+    def make_room_for_contacts(self) -> bool:
         if not self.body_contacts.grow():
             return False
         self._programs.clear()
-        if not of_trial:
-            self._tell_of_no_room(self.frame_number)
         return True
 
     def _tell_of_passing(self) -> None:
@@ -442,6 +439,7 @@ class Simulation(Touching):
         """Check the frames that were not checked, while it can still be told what went wrong in them."""
         if self._unchecked:
             self._stop_if_bad()
+            self._tell_of_lost_contacts()
             self._unchecked = False
 
     def _restore_good(self) -> None:

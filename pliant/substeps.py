@@ -14,6 +14,8 @@ MOST_SUBSTEPS = 100_000
 MANY_SUBSTEPS = 500
 # Substeps that are spent on resolving a motion which a longer step would only slow down.
 RESOLVING_SUBSTEPS = 8
+# Substeps that are spent on contacts of fast bodies with thin ones.
+MEETING_SUBSTEPS = 60
 
 
 def choose_substeps(sim: Simulation, asked: int | None, name: str) -> None:
@@ -27,6 +29,8 @@ def choose_substeps(sim: Simulation, asked: int | None, name: str) -> None:
     for solver in sim.solvers:
         most = getattr(solver, "most_substeps", RESOLVING_SUBSTEPS)
         needed = max(needed, min(math.ceil(frame_dt / solver.wanted_step()), most))
+    meeting = getattr(sim.body_contacts, "wanted_step", lambda: math.inf)()
+    needed = max(needed, min(math.ceil(frame_dt / meeting), MEETING_SUBSTEPS))
     if asked is not None:
         sim.substeps = asked
         if sim.dt > sim.stable_dt:

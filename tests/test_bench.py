@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from pliant.bench import BENCHES
+from pliant.bench import BENCHES, detection
 from pliant.bench.numpy_step import NumpyStep
 from pliant.bench.plot import plot_steps, step_lines
 from pliant.bench.report import Report
@@ -112,3 +112,27 @@ def test_the_bodies_of_fast_lattice_shape_matching():
     sim = lattice_bodies(2, "cpu")
     assert sim.state.count == 2 * 150
     sim.frame()
+
+
+def test_crowds_of_the_detection_bench_are_as_dense_at_every_size():
+    """Neighbours overlap a little, so each ball of a large heap touches six others."""
+    for bodies in (27, 125):
+        middles = detection.heap(bodies)
+        apart = np.linalg.norm(middles[:, None] - middles, axis=2)
+        touching = (apart < 2.0 * detection.RADIUS).sum(axis=1) - 1
+        assert touching.max() == 6 and len(middles) == bodies
+    of = detection.crowd(detection.heap(3))
+    assert len(of.rest) == 3 * 162 and len(of.features.triangles) == 3 * 320
+    assert np.ptp(of.rest[:162], axis=0) == pytest.approx(2.0 * detection.RADIUS, rel=0.05)
+
+
+def test_the_exponent_of_times():
+    sizes = np.array([1e3, 1e4, 1e5])
+    assert detection.exponent(sizes, 3e-9 * sizes**1.5) == pytest.approx(1.5)
+
+
+def test_searches_of_the_detection_bench_find_the_same():
+    searches = detection.Searches(detection.crowd(detection.heap(8)), "cpu", brute=True)
+    found = {name: searches.found(name) for name in searches.finders}
+    assert found["tree"] == found["hash grid"] == found["all pairs"] > 500
+    assert found["octree"] == found["all boxes"] > 50

@@ -19,16 +19,18 @@ BENCHES = {
     "flag": "a flag in gusts over 1,000,000 steps: whether it drifts, stretches or blows up",
     "provot": "a cloth hung by two corners: which springs stretch too far, without and with Provot's limit",
     "integrators": "energy over time and largest stable step of every integrator, of one spring and of one cloth",
+    "pile": "27 soft blocks that fall on each other, many bodies in a bowl: time of a frame with the overlap beside it",
+    "detection": "time to find what may touch, by trees, hash grid, octree and all pairs; degenerate cases",
     "startup": "time from the start of the process to the first frame",
     "stream": "what reaches the studio's page: frames, their bytes and their age, the time from a drag to its frame",
 }
 
 # Benches that can draw what they measured: their module has `plot(rows, path)`.
-PLOTTED = ("shapes", "cloth", "provot", "integrators")
+PLOTTED = ("shapes", "cloth", "provot", "integrators", "detection")
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run one bench: args has name, sources, device, json, markdown, plot and quick."""
+    """Run one bench: args has name, sources, device, json, markdown, plot, most, self and quick."""
     from pliant.bench.report import Report, device_name
 
     if args.name not in BENCHES:
@@ -36,6 +38,10 @@ def main(args: argparse.Namespace) -> int:
     for given in (*args.sources, *([args.markdown] if args.markdown else [])):
         if args.name != "meshes":
             raise InputError(f"{str(given)!r} has no meaning for bench {args.name!r}", "bench", "Leave it out")
+    if args.most is not None and args.name != "detection":
+        raise InputError(f"'--most' has no meaning for bench {args.name!r}", "bench", "Leave it out")
+    if args.self and args.name != "cloth":
+        raise InputError(f"'--self' has no meaning for bench {args.name!r}", "bench", "Leave it out")
     if args.plot and args.name not in PLOTTED:
         raise InputError(f"'--plot' has no meaning for bench {args.name!r}", "bench", "Leave it out")
     device = pick_device(args.device)
@@ -47,6 +53,10 @@ def main(args: argparse.Namespace) -> int:
     for each in ("cpu", device) if both else (device,):
         if args.name == "meshes":
             bench.run(report, each, args.quick, args.sources, args.markdown)
+        elif args.name == "detection":
+            bench.run(report, each, args.quick, args.most)
+        elif args.name == "cloth":
+            bench.run(report, each, args.quick, args.self)
         else:
             bench.run(report, each, args.quick)
     if args.json:

@@ -14,6 +14,8 @@ from pliant.bench.report import Report
 from pliant.bench.timing import seconds_per_call
 from pliant.materials import Material
 from pliant.mesh import shapes
+from pliant.mesh.repair.intersect import self_intersections
+from pliant.mesh.surface import SurfaceMesh
 from pliant.scene import Scene
 from pliant.simulation import Simulation
 from pliant.solvers.xpbd.solver import Xpbd
@@ -27,9 +29,11 @@ SUBSTEPS = {64: 10, 128: 16, 256: 20}
 SMALL_STEPS_MS = 13.5
 
 
-def over_sphere(cells: int, device: str, substeps: int, method: str = "xpbd") -> Simulation:
+def over_sphere(
+    cells: int, device: str, substeps: int, method: str = "xpbd", contact: str | dict[str, Any] = "none"
+) -> Simulation:
     """A square of 2 m with so many cells along each side, a hand's breadth above a ball of half a metre."""
-    scene = Scene(substeps=substeps, name=f"cloth {cells}x{cells}")
+    scene = Scene(substeps=substeps, name=f"cloth {cells}x{cells}", contact=contact)
     scene.add_body(shapes.sheet(SIDE, cells), COTTON, method=method, name="cloth", position=(0.0, 1.1, 0.0))
     scene.add_sphere(0.5, (0.0, 0.5, 0.0), friction=0.4)
     scene.add_plane()
@@ -43,7 +47,11 @@ def edge_strain(sim: Simulation) -> np.ndarray:
     return np.linalg.norm(x[pairs[:, 1]] - x[pairs[:, 0]], axis=1) / rest - 1.0
 
 
-def run(report: Report, device: str, quick: bool = False) -> None:
+def run(report: Report, device: str, quick: bool = False, meets_itself: bool = False) -> None:
+    if meets_itself:
+        for cells in [16] if quick else [64] if device == "cpu" else [64, 128]:
+            _fold(report, device, cells, SUBSTEPS.get(cells, 8), 20 if quick else FALL_FRAMES)
+        return
     sizes = [16] if quick else [64, 128] if device == "cpu" else [64, 128, 256]
     for cells in sizes:
         _fall(report, device, cells, SUBSTEPS.get(cells, 8), 20 if quick else FALL_FRAMES)
@@ -71,6 +79,25 @@ def _fall(report: Report, device: str, cells: int, substeps: int, frames: int) -
     report.add(case, device, "worst_ms_of_a_frame", 1e3 * float(max(times[3:])), **sizes)
     report.add(case, device, "mean_stretch_percent", 100.0 * means[-1], most_in_the_fall=round(100.0 * max(means), 2))
     report.add(case, device, "worst_stretch_percent", 100.0 * worst[-1], most_in_the_fall=round(100.0 * max(worst), 1))
+
+
+def _fold(report: Report, device: str, cells: int, substeps: int, frames: int) -> None:
+    """The same fall of a cloth that meets itself, and how many of its triangles cross others at the end."""
+    sim = over_sphere(cells, device, substeps, contact="all")
+    sim.frame()
+    times = []
+    for _ in range(frames):
+        begin = time.perf_counter()
+        sim.frame()
+        times.append(time.perf_counter() - begin)
+    body = sim.model.bodies[0]
+    surface = SurfaceMesh(sim.state.x.numpy().astype(np.float64), body.surface)
+    case, sizes = f"cloth {cells}x{cells} that meets itself", {"particles": sim.state.count, "substeps": substeps}
+    report.add(case, device, "ms_per_frame", 1e3 * float(np.median(times)), **sizes)
+    report.add(case, device, "worst_ms_of_a_frame", 1e3 * float(max(times)), **sizes)
+    report.add(case, device, "triangles_that_cross", self_intersections(surface).triangles)
+    strain = np.maximum(edge_strain(sim), 0.0)
+    report.add(case, device, "mean_stretch_percent", 100.0 * float(strain.mean()))
 
 
 def _small_steps(report: Report, device: str, quick: bool) -> None:

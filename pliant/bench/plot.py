@@ -13,29 +13,38 @@ from pliant.report.histograms import matplotlib_module
 COLORS = {"rigid": "#4477aa", "linear": "#228833", "quadratic": "#cc3311"}
 
 
-def step_lines(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[list[int], list[float]]]:
+def step_lines(
+    rows: Iterable[Mapping[str, Any]], metric: str = "us_per_step"
+) -> dict[str, tuple[list[int], list[float]]]:
     """Particles and time per step [ms] of each case of a report that has several sizes, smallest first."""
     found: dict[str, dict[int, float]] = {}
     for row in rows:
-        if row["metric"] == "us_per_step" and "particles" in row["settings"]:
+        if row["metric"] == metric and "particles" in row["settings"]:
             found.setdefault(row["case"], {})[int(row["settings"]["particles"])] = 1e-3 * float(row["value"])
     several = {case: sorted(points.items()) for case, points in found.items() if len(points) > 1}
     return {case: ([n for n, _ in points], [ms for _, ms in points]) for case, points in several.items()}
 
 
-def plot_steps(rows: Iterable[Mapping[str, Any]], path: str | Path, solid: str = "") -> None:
+def plot_steps(
+    rows: Iterable[Mapping[str, Any]],
+    path: str | Path,
+    solid: str = "",
+    metric: str = "us_per_step",
+    label: str = "time of a step [ms]",
+) -> None:
     """Draw time per step against particles, a line for each case, both scales logarithmic (Sharma, figure 5.12).
 
     Args:
         rows: those of a `Report`.
         path: PNG file.
         solid: cases that have this word are drawn in full lines, the others dashed.
+        metric: what is drawn, a time in microseconds. label: its name beside the axis.
     """
     path = Path(path)
     if path.suffix.lower() != ".png":
         raise InputError("the picture is a PNG file", str(path), "Give a name that ends with .png")
     rows = list(rows)
-    lines = step_lines(rows)
+    lines = step_lines(rows, metric)
     if not lines:
         raise InputError(
             "no case was measured at several sizes",
@@ -52,7 +61,7 @@ def plot_steps(rows: Iterable[Mapping[str, Any]], path: str | Path, solid: str =
         style = "-" if solid in case else "--"
         axes.loglog(particles, times, style, marker="o", markersize=3, color=COLORS.get(case.split(",")[0]), label=case)
     axes.set_xlabel("particles")
-    axes.set_ylabel("time of a step [ms]")
+    axes.set_ylabel(label)
     axes.set_title(str(rows[0]["device"]), fontsize=9)
     axes.grid(True, which="major", alpha=0.3)
     axes.legend(fontsize=8)

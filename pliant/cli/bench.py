@@ -17,8 +17,17 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="for 'meshes': also write a table for docs")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="also draw the rows as a PNG, where a bench can")
+    parser.add_argument("--most", type=_count, metavar="N", help="for 'detection': the most particles")
+    parser.add_argument("--self", action="store_true", help="for 'cloth': cloth that meets itself, and nothing else")
     parser.add_argument("--quick", action="store_true", help="smaller cases, to see that it works")
     parser.set_defaults(action=action)
+
+
+def _count(text: str) -> int:
+    """A number of particles from the command line."""
+    if not (text.isascii() and text.isdecimal()) or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
 
 
 def action(args: argparse.Namespace) -> int:

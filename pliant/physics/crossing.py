@@ -7,7 +7,9 @@ from pliant.physics.closest import segments_weights, triangle_weights
 NEVER = wp.constant(2.0)
 """A time after the step, for what does not happen in it."""
 HALVINGS = wp.constant(18)
-"""Halvings of an interval that holds a root: to within 1e-5 of it."""
+"""Halvings of an interval that holds a root."""
+GRAIN = wp.constant(1.0e-5)
+"""What a time found by so many halvings may be off."""
 
 
 @wp.func
@@ -100,7 +102,7 @@ def time_of_meeting(
             bt = b + t * db
             ct = c + t * dc
             w = triangle_weights(pt, at, bt, ct)
-            if wp.length(pt - w[0] * at - w[1] * bt - w[2] * ct) <= near:
+            if wp.length(pt - w[0] * at - w[1] * bt - w[2] * ct) <= near + GRAIN * wp.length(dp - da):
                 return t
     return NEVER
 
@@ -119,6 +121,6 @@ def time_of_edges(
             ct = c + t * dc
             dt = d + t * dd
             s = segments_weights(at, bt, ct, dt)
-            if wp.length(at + s[0] * (bt - at) - ct - s[1] * (dt - ct)) <= near:
+            if wp.length(at + s[0] * (bt - at) - ct - s[1] * (dt - ct)) <= near + GRAIN * wp.length(da - dc):
                 return t
     return NEVER

@@ -13,7 +13,7 @@ from pliant.errors import InputError
 GRAVITY = 9.81
 STUFF = Material(density=500.0, young=2e5, damping=0.005, friction=0.5, drag=2.0)
 BLOCK = shapes.box((0.4, 0.4, 0.4), 2)
-WAYS = ("features", "cube_maps")
+WAYS = ("features", "cube_maps", "boxes")
 METHODS = ("mass_spring", "shape_matching", "xpbd")
 
 

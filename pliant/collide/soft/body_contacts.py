@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import warp as wp
@@ -10,10 +11,10 @@ import warp as wp
 from pliant.collide.soft import response_kernels
 from pliant.collide.soft.candidates import Candidates, launch_chunks
 from pliant.collide.soft.careful import Careful
-from pliant.collide.soft.features import Features
+from pliant.collide.soft.features import THIN, Features
 from pliant.collide.soft.narrow_kernels import Moves, Rows, Surfaces, touch_edges, touch_triangles
 from pliant.collide.soft.settings import ContactSettings
-from pliant.launch import launch
+from pliant.launch import launch, repeat_while
 from pliant.model.model import Model
 from pliant.model.state import State
 
@@ -21,9 +22,10 @@ WHOLE = 2**30
 """Sums are taken in multiples of the lightest particle's mass over this [kg m, kg m/s]."""
 STRIDE = 1 << 16
 """The most CUDA threads that walk through all contacts."""
-AHEAD = 0.2
-"""Share of a frame for which candidates are looked for at once: over longer times the ways of fast bodies cross too
-many others."""
+GAPS_A_STEP = 4.0
+"""How far the fastest may go in a step, over what is kept free around something thin."""
+ROUNDS = 4
+"""How often contacts are found and resolved at most where something is thin."""
 REST_SPEED = 0.05
 """Approach slower than this does not bounce [m/s]."""
 
@@ -99,20 +101,34 @@ class BodyContacts:
         mass = model.particles.mass[model.particles.mass > 0.0]
         sums.scale = WHOLE / float(mass.min())
         self.sums = sums
+        self.rounds = settings.rounds or (ROUNDS if thin else 1)
+        self.deep, self.round, self.going = (wp.zeros(1, dtype=int, device=device) for _ in range(3))
         self._make_rows(4, 6)
         self.full = wp.zeros(1, dtype=int, device=device)
-        self.careful = Careful(self.candidates, surfaces, count, device) if settings.careful and thin else None
+        self.careful = Careful(self.candidates, surfaces, sums, count, device) if settings.careful and thin else None
         self.ahead = 0.0
 
     def _make_rows(self, vertex_room: int, edge_room: int) -> None:
         self.vertex_rows = _rows(self.candidates.near_triangles.things, vertex_room, self.device)
         self.edge_rows = _rows(self.candidates.near_edges.things, edge_room, self.device)
+        self.vertex_rows.deep = self.edge_rows.deep = self.deep
+
+    def wanted_step(self) -> float:
+        """Longest step [s] in which what is fastest at the start goes a few times as far as is kept free around
+        something thin: over longer ways single contacts tell too little. Infinity where nothing is thin."""
+        if not self.active or self.careful is None:
+            return math.inf
+        features = self.features
+        thin = features.kind[features.vertex_body] == THIN
+        gap = 2.0 * float(features.radius[features.vertices[thin]].min())
+        fastest = float(np.linalg.norm(self.model.particles.velocity, axis=1).max())
+        return GAPS_A_STEP * gap / fastest if fastest > 0.0 else math.inf
 
     # ---- the step -----------------------------------------------------------------------------------------------
 
     def begin_frame(self, ahead: float) -> None:
         """Look for candidates anew in a frame's first step; `ahead` is its length [s]."""
-        self.ahead = AHEAD * ahead
+        self.ahead = ahead
         if self.active:
             launch(_set_one, 1, [], [self.candidates.stale], device=self.device)
 
@@ -121,9 +137,19 @@ class BodyContacts:
         if self.careful is not None:
             self.careful.begin(state)
         self.candidates.follow(state.x, state.x_next, state.v, dt, self.ahead)
-        for _ in range(self.settings.rounds):
+        if self.rounds == 1:
             self._touch(state, dt)
             self._push_apart(state)
+            return
+
+        def find_and_push() -> None:
+            self._touch(state, dt)
+            self._push_apart(state)
+            ends = [self.deep, self.round, self.going]
+            launch(response_kernels.end_round, 1, [self.rounds], ends, device=self.device)
+
+        launch(response_kernels.begin_rounds, 1, [], [self.round, self.going], device=self.device)
+        repeat_while(self.going, find_and_push, device=self.device)
 
     def _push_apart(self, state: State) -> None:
         """Change x_next and v_next by what the contacts do."""
@@ -152,7 +178,7 @@ class BodyContacts:
     def finish(self, state: State, dt: float) -> None:
         """Stop what would pass through something thin after all, when everything else is done."""
         if self.careful is not None:
-            self.careful.end(state, dt)
+            self.careful.end(state)
 
     def _touch(self, state: State, dt: float) -> None:
         """Which candidates touch."""

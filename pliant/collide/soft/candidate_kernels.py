@@ -59,7 +59,7 @@ def find_triangles(
     x_next: wp.array(dtype=wp.vec3),
     v: wp.array(dtype=wp.vec3),
     radius: wp.array(dtype=float),
-    ahead: float,
+    ahead: wp.array(dtype=float),
     room: int,
     things: int,
     found_out: wp.array(dtype=int),
@@ -71,7 +71,7 @@ def find_triangles(
     for k in range(first_item, wp.min(first_item + chunk, things)):
         i = vertex[k]
         b = vertex_body[k]
-        box = grown(no_box(), x[i], x_next[i], v[i], ahead, radius[i])
+        box = grown(no_box(), x[i], x_next[i], v[i], ahead[0], radius[i])
         found = int(0)
         for j in range(wp.min(partners[b], partner_room)):
             other = partner[b * partner_room + j]

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import warp as wp
 
 from pliant.collide.soft import candidate_kernels as kernels
 from pliant.collide.soft import watch_kernels
-from pliant.collide.soft.features import Features
+from pliant.collide.soft.features import THIN, Features
 from pliant.collide.soft.tree import Tree
 from pliant.launch import launch, repeat_while
 
 CHUNK = 64
 """Items that a CPU thread takes at once: handing a kernel's tables to it costs more than a simple item."""
+
+
+GROUP = 32
+"""Vertices, neighbours in space, that are expected to go on with one velocity."""
 
 
 def launch_chunks(kernel: object, things: int, inputs: list, outputs: list, device: str) -> None:
@@ -46,6 +52,13 @@ class Table:
         self._make(2 ** int(np.ceil(np.log2(1.25 * longest))))
         return True
 
+    def pairs(self) -> np.ndarray:
+        """Each thing with each number of its list, read back (k, 2)."""
+        count = np.minimum(self.count.numpy()[: self.things], self.room)
+        lists = self.found.numpy()[: self.things * self.room].reshape(self.things, self.room)
+        used = np.arange(self.room) < count[:, None]
+        return np.stack([np.nonzero(used)[0], lists[used]], axis=1).astype(np.int64)
+
 
 class Candidates:
     """Pairs of vertices and triangles, and of edges, that may touch soon.
@@ -68,6 +81,8 @@ class Candidates:
         self.device = device
         self.radius = radius
         self.reach = features.reach
+        # two that stray towards each other must not meet unseen; solids that do are found in the next step
+        self.stray = 0.45 if (features.kind == THIN).any() else 0.8
         self.bodies = len(features.kind)
         self.triangles = Tree(features.triangles, features.triangle_body, self.bodies, rest, device)
         self.edges = Tree(features.edges[:, [0, 1, 1]], features.edge_body, self.bodies, rest, device)
@@ -82,24 +97,36 @@ class Candidates:
         self.full = wp.zeros(1, dtype=int, device=device)
         self.stale = wp.ones(1, dtype=int, device=device)
         self.age = wp.zeros(1, dtype=float, device=device)
+        self.fastest, self.ahead = (wp.zeros(1, dtype=float, device=device) for _ in range(2))
         self.x_found = wp.zeros(max(count, 1), dtype=wp.vec3, device=device)
-        self.v_found = wp.zeros(max(count, 1), dtype=wp.vec3, device=device)
+        self.v_found = wp.zeros(len(rest), dtype=wp.vec3, device=device)
+        starts = np.searchsorted(features.vertex_body, np.arange(self.bodies + 1))
+        cuts = [np.arange(first, end, GROUP) for first, end in itertools.pairwise(starts.tolist())]
+        self.group_starts = ints(np.append(np.concatenate(cuts), count))
+        self.groups = len(self.group_starts) - 1
 
-    def follow(self, x: wp.array, x_next: wp.array, v: wp.array, dt: float, ahead: float) -> None:
+    def follow(self, x: wp.array, x_next: wp.array, v: wp.array, dt: float, frame: float) -> None:
         """Look for candidates again, if those there are may miss something in a step of dt [s] from x to x_next.
 
         Args:
             x, v: where the step begins [m], and how fast [m/s].
             x_next: where it ends.
-            ahead: time for which new candidates serve [s].
+            frame: the longest time for which new candidates serve [s].
         """
-        watch = [self.vertex, x_next, self.x_found, self.v_found, self.age, 0.45 * self.reach]
-        launch(watch_kernels.grow_older, 1, [dt, ahead], [self.age, self.stale], device=self.device)
+        watch = [self.vertex, x_next, self.x_found, self.v_found, self.age, self.stray * self.reach]
+        launch(watch_kernels.grow_older, 1, [dt, self.ahead], [self.age, self.stale], device=self.device)
         launch(watch_kernels.look_for_strays, len(self.vertex), watch, [self.stale], device=self.device)
-        repeat_while(self.stale, lambda: self.search(x, x_next, v, dt, ahead), device=self.device)
+        repeat_while(self.stale, lambda: self.search(x, x_next, v, dt, frame), device=self.device)
 
-    def search(self, x: wp.array, x_next: wp.array, v: wp.array, dt: float, ahead: float) -> None:
+    def search(self, x: wp.array, x_next: wp.array, v: wp.array, dt: float, frame: float) -> None:
         """Fit the trees and find all candidates."""
+        count, ahead = len(self.vertex), self.ahead
+        groups = [self.vertex, self.group_starts, x, v]
+        launch(watch_kernels.expect, self.groups, groups, [self.x_found, self.v_found], device=self.device, grain=64)
+        v = self.v_found
+        threads = 1 if self.device == "cpu" else min(count, 4096)
+        launch(watch_kernels.find_fastest, threads, [threads, self.vertex, v], [self.fastest], device=self.device)
+        launch(watch_kernels.look_ahead, 1, [self.reach, dt, frame], [self.fastest, ahead], device=self.device)
         self.triangles.fit(x, x_next, v, self.radius, ahead, self.reach)
         bodies = [self.triangles.data, self.selfs, self.bodies, self.partners.room]
         found = [self.partners.found, self.partners.count, self.full]
@@ -114,13 +141,6 @@ class Candidates:
             table = self.near_edges
             inputs = [self.edge_body, self.edges.data, *near, self.reach, table.room, table.things]
             launch_chunks(kernels.find_edges, table.things, inputs, [table.found, table.count, self.full], self.device)
-        launch(
-            watch_kernels.remember,
-            len(self.vertex),
-            [self.vertex, x, v],
-            [self.x_found, self.v_found],
-            device=self.device,
-        )
         launch(watch_kernels.close_search, 1, [dt], [self.age, self.stale], device=self.device)
 
     def forget(self) -> None:

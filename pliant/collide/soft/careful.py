@@ -7,6 +7,7 @@ import warp as wp
 from pliant.collide.soft import careful_kernels as kernels
 from pliant.collide.soft.candidates import Candidates, launch_chunks
 from pliant.collide.soft.narrow_kernels import Surfaces
+from pliant.collide.soft.response_kernels import Sums
 from pliant.launch import copy, launch, repeat_while
 from pliant.model.state import State
 
@@ -25,9 +26,9 @@ class Careful:
         left: set where something passed through something although all rounds were done.
     """
 
-    def __init__(self, candidates: Candidates, surfaces: Surfaces, particles: int, device: str):
+    def __init__(self, candidates: Candidates, surfaces: Surfaces, sums: Sums, particles: int, device: str):
         self.device = device
-        self.candidates, self.surfaces = candidates, surfaces
+        self.candidates, self.surfaces, self.sums = candidates, surfaces, sums
         self.before, self.x_end = (wp.zeros(particles, dtype=wp.vec3, device=device) for _ in range(2))
         self.share, self.more = (wp.zeros(particles, dtype=int, device=device) for _ in range(2))
         self.vertices = _stops(candidates.near_triangles.things, device)
@@ -38,10 +39,10 @@ class Careful:
         """Remember where the step begins."""
         copy(self.before, state.x)
 
-    def end(self, state: State, dt: float) -> None:
+    def end(self, state: State) -> None:
         """Cut the ways of what would pass through something."""
         of = kernels.Ways()
-        of.x, of.x_after, of.share, of.inv_mass = self.before, state.x, self.share, state.inv_mass
+        of.x, of.x_after, of.v, of.share, of.inv_mass = self.before, state.x, state.v, self.share, state.inv_mass
         found = self.candidates
         vertex, ways = [found.vertex], [self.before, self.x_end]
         self._each(kernels.begin_ways, [*vertex, state.x], [self.share, self.more, self.x_end])
@@ -54,14 +55,14 @@ class Careful:
             table = found.near_edges
             inputs = [found.edges.data, table.found, table.count, table.room, self.surfaces, *ways]
             launch_chunks(kernels.meet_edges, table.things, inputs, [self.edges], self.device)
-            cut = [self.more, self.met]
+            cut = [self.sums, self.more, self.met]
             self._strided(kernels.stop_vertices, self.vertices, [found.vertex, found.triangles.data], of, cut)
             self._strided(kernels.stop_edges, self.edges, [found.edges.data], of, cut)
-            self._each(kernels.take_shares, [*vertex, self.more, of], [self.share, self.x_end])
+            self._each(kernels.take_shares, [*vertex, self.more, of], [self.sums, self.share, self.x_end, state.v])
             launch(kernels.end_round, 1, [ROUNDS], [self.met, self.round, self.going, self.left], device=self.device)
 
         repeat_while(self.going, look, device=self.device)
-        self._each(kernels.cut_ways, [*vertex, self.share, self.x_end, dt], [state.x, state.v])
+        self._each(kernels.cut_ways, [*vertex, self.share, self.x_end], [state.x, state.v])
 
     def _strided(self, kernel: object, stops: kernels.Stops, inputs: list, of: kernels.Ways, outputs: list) -> None:
         """Launch a kernel that cuts ways: one thread on the CPU, many on CUDA."""

@@ -10,6 +10,7 @@ import warp as wp
 
 from pliant.collide.soft.narrow_kernels import Surfaces
 from pliant.collide.soft.near_native import next_edge, next_triangle
+from pliant.collide.soft.response_kernels import Sums, taken, whole
 from pliant.collide.soft.tree_kernels import TreeData
 from pliant.physics.closest import segments_weights, triangle_weights
 from pliant.physics.crossing import NEVER, time_of_edges, time_of_meeting
@@ -20,6 +21,10 @@ WHOLE_WAY = wp.constant(1 << 20)
 """The share of a particle that goes all its way."""
 SHORT_OF = wp.constant(0.8)
 """Share of the way to where two would meet that they are let go."""
+STUCK = wp.constant(1 << 14)
+"""The share below which a particle is stuck."""
+TAKEN = wp.constant(0.25)
+"""Share of the velocity past each other that is taken from two that would meet, in one round: they may meet others."""
 KEPT = wp.constant(0.1)
 """Share of what is kept free between surfaces below which they are not let come near each other."""
 PATIENT = wp.constant(5)
@@ -28,10 +33,11 @@ PATIENT = wp.constant(5)
 
 @wp.struct
 class Ways:
-    """A step: positions before it and after it [m], and what share of its way each particle goes."""
+    """A step: positions before it and after it [m], velocities [m/s], and what share of its way each particle goes."""
 
     x: wp.array(dtype=wp.vec3)
     x_after: wp.array(dtype=wp.vec3)
+    v: wp.array(dtype=wp.vec3)
     share: wp.array(dtype=int)
     inv_mass: wp.array(dtype=float)
 
@@ -170,10 +176,33 @@ def meet_edges(
 
 
 @wp.func
-def shorten(i: int, share: float, of: Ways, share_out: wp.array(dtype=int)):
-    """Cut the way of a particle that is free."""
-    if of.inv_mass[i] > 0.0:
-        wp.atomic_min(share_out, i, int(share * float(of.share[i])))
+def stop_pair(ids: wp.vec4i, weights: wp.vec4, share: float, of: Ways, sums: Sums, share_out: wp.array(dtype=int)):
+    """Cut the ways of four particles, and take some of the velocity at which the two surfaces go past each other.
+
+    What one surface loses of its momentum the other gains.
+    """
+    total = float(0.0)
+    speed = wp.vec3(0.0, 0.0, 0.0)
+    for k in range(4):
+        i = ids[k]
+        total += weights[k] * weights[k] * of.inv_mass[i]
+        speed += weights[k] * of.v[i]
+        if of.inv_mass[i] > 0.0:
+            wp.atomic_min(share_out, i, int(share * float(of.share[i])))
+    if total > 0.0:
+        impulse = speed * (-TAKEN / total)
+        for k in range(4):
+            if weights[k] != 0.0:
+                for a in range(3):
+                    wp.atomic_add(sums.kick, ids[k], a, whole(weights[k] * impulse[a], sums.scale))
+
+
+@wp.func
+def impatient(share: float, round: int) -> float:
+    """After some rounds what would still meet is not let move at all."""
+    if round > PATIENT:
+        return 0.0
+    return share
 
 
 @wp.kernel
@@ -184,20 +213,21 @@ def stop_vertices(
     stops: Stops,
     of: Ways,
     round: wp.array(dtype=int),
+    sums_inout: Sums,
     share_out: wp.array(dtype=int),
     met_out: wp.array(dtype=int),
 ):
-    """Cut the ways of vertices and triangles that would meet. On the CPU by one thread."""
+    """Stop vertices and triangles that would meet. On the CPU by one thread."""
     for k in range(wp.tid(), stops.things, stride):
         for j in range(wp.min(stops.count[k], stops.room)):
             met_out[0] = 1
-            share = stops.share[k * stops.room + j]
-            if round[0] > PATIENT:
-                share = 0.0
+            i = vertex[k]
             corner = tree.corners[stops.other[k * stops.room + j]]
-            shorten(vertex[k], share, of, share_out)
-            for n in range(3):
-                shorten(corner[n], share, of, share_out)
+            w = triangle_weights(of.x[i], of.x[corner[0]], of.x[corner[1]], of.x[corner[2]])
+            ids = wp.vec4i(i, corner[0], corner[1], corner[2])
+            weights = wp.vec4(1.0, -w[0], -w[1], -w[2])
+            share = impatient(stops.share[k * stops.room + j], round[0])
+            stop_pair(ids, weights, share, of, sums_inout, share_out)
 
 
 @wp.kernel
@@ -207,21 +237,21 @@ def stop_edges(
     stops: Stops,
     of: Ways,
     round: wp.array(dtype=int),
+    sums_inout: Sums,
     share_out: wp.array(dtype=int),
     met_out: wp.array(dtype=int),
 ):
-    """Cut the ways of edges that would meet. On the CPU by one thread."""
+    """Stop edges that would meet. On the CPU by one thread."""
     for k in range(wp.tid(), stops.things, stride):
         for j in range(wp.min(stops.count[k], stops.room)):
             met_out[0] = 1
-            share = stops.share[k * stops.room + j]
-            if round[0] > PATIENT:
-                share = 0.0
             one = tree.corners[k]
             two = tree.corners[stops.other[k * stops.room + j]]
-            for n in range(2):
-                shorten(one[n], share, of, share_out)
-                shorten(two[n], share, of, share_out)
+            w = segments_weights(of.x[one[0]], of.x[one[1]], of.x[two[0]], of.x[two[1]])
+            ids = wp.vec4i(one[0], one[1], two[0], two[1])
+            weights = wp.vec4(1.0 - w[0], w[0], w[1] - 1.0, -w[1])
+            share = impatient(stops.share[k * stops.room + j], round[0])
+            stop_pair(ids, weights, share, of, sums_inout, share_out)
 
 
 @wp.kernel
@@ -246,11 +276,14 @@ def take_shares(
     vertex: wp.array(dtype=int),
     found: wp.array(dtype=int),
     of: Ways,
+    sums_inout: Sums,
     share_out: wp.array(dtype=int),
     x_end_out: wp.array(dtype=wp.vec3),
+    v_inout: wp.array(dtype=wp.vec3),
 ):
-    """Use the shares that were found."""
+    """Use the shares that were found, and what was taken of velocities."""
     i = vertex[start + wp.tid()]
+    v_inout[i] = v_inout[i] + taken(sums_inout.kick, i, wp.float64(of.inv_mass[i]) / sums_inout.scale)
     if found[i] < share_out[i]:
         share_out[i] = found[i]
         x_end_out[i] = of.x[i] + way(i, of)
@@ -262,15 +295,16 @@ def cut_ways(
     vertex: wp.array(dtype=int),
     share: wp.array(dtype=int),
     x_end: wp.array(dtype=wp.vec3),
-    dt: float,
-    x_inout: wp.array(dtype=wp.vec3),
+    x_out: wp.array(dtype=wp.vec3),
     v_inout: wp.array(dtype=wp.vec3),
 ):
-    """Put each particle where its share of the way ends; the rest of the way is taken from its velocity too."""
+    """Put each particle where its share of the way ends; one that is stuck loses half of its velocity, or what pulls it
+    would make it faster and faster while it cannot move."""
     i = vertex[start + wp.tid()]
     if share[i] < WHOLE_WAY:
-        v_inout[i] = v_inout[i] - (x_inout[i] - x_end[i]) / dt
-        x_inout[i] = x_end[i]
+        x_out[i] = x_end[i]
+        if share[i] < STUCK:
+            v_inout[i] = 0.5 * v_inout[i]
 
 
 @wp.kernel

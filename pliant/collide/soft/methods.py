@@ -1,15 +1,40 @@
-"""The ways of keeping bodies out of each other, by name."""
+"""The methods by which bodies meet: which one a scene asks for."""
 
 from __future__ import annotations
 
-from pliant.collide.soft.body_contacts import BodyContacts
-from pliant.collide.soft.cube_maps import CubeMapContacts
+from typing import Protocol
+
+from pliant.collide.soft.body_contacts import BodyContactList, BodyContacts
 from pliant.collide.soft.settings import ContactSettings
 from pliant.model.model import Model
+from pliant.model.state import State
 
 
-def make_body_contacts(model: Model, settings: ContactSettings, device: str) -> BodyContacts | CubeMapContacts:
-    """What keeps the bodies of a model out of each other, as `settings.method` says."""
+class ContactMethod(Protocol):
+    """What keeps bodies apart; see `BodyContacts` for what each does."""
+
+    settings: ContactSettings
+    active: bool
+
+    def begin_frame(self, ahead: float) -> None: ...
+
+    def resolve(self, state: State, dt: float) -> None: ...
+
+    def finish(self, state: State, dt: float) -> None: ...
+
+    def grow(self) -> bool: ...
+
+    def read(self, state: State, dt: float) -> BodyContactList: ...
+
+
+def contact_method(model: Model, settings: ContactSettings, device: str) -> ContactMethod:
+    """What keeps the bodies of a model apart, by the method that the settings name."""
+    if settings.method == "boxes":
+        from pliant.collide.soft.boxes import BoxContacts
+
+        return BoxContacts(model, settings, device)
     if settings.method == "cube_maps":
+        from pliant.collide.soft.cube_maps import CubeMapContacts
+
         return CubeMapContacts(model, settings, device)
     return BodyContacts(model, settings, device)

@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from pliant.collide.soft.near_native import next_edge, next_triangle
+from pliant.collide.soft.near_native import nearest_triangle, next_edge, next_entered, next_triangle
 from pliant.collide.soft.tree_kernels import TreeData
 from pliant.physics.closest import segments_weights, triangle_weights
 from pliant.physics.crossing import NEVER, time_of_edges, time_of_meeting
@@ -13,6 +13,8 @@ SLACK = wp.constant(0.2)
 """Share of the distance kept by which what is further away counts too, since others may push it there."""
 ALIKE = wp.constant(0.5)
 """Cosine between normals above which contacts of a vertex with a sheet are one."""
+DEEP = wp.constant(0.5)
+"""Contacts nearer than this share of what is kept free are deep: what they push may meet others."""
 OF_REST = wp.constant(0.8)
 """Share of its distance at rest to which a part is let come near another of the same body."""
 INNER = wp.constant(1.0e-3)
@@ -24,6 +26,7 @@ class Rows:
     """Contacts: `room` rows for each of several vertices or edges, of which the first `count` are in use.
 
     Attributes:
+        deep: set where a contact is deep.
         active: the vertices or edges that have some. actives: how many those are.
         ids, weights: four particles, and what of their positions makes the way from one surface to the other.
         normal: the direction of that way. target: its least length at the end of the step [m].
@@ -36,6 +39,7 @@ class Rows:
     room: int
     things: int
     count: wp.array(dtype=int)
+    deep: wp.array(dtype=int)
     active: wp.array(dtype=int)
     actives: wp.array(dtype=int)
     ids: wp.array(dtype=wp.vec4i)
@@ -107,6 +111,8 @@ def write_row(
     rows.weights[row] = weights
     rows.normal[row] = touch.normal
     rows.depth[row] = apart - touch.distance
+    if touch.distance < DEEP * apart:
+        rows.deep[0] = 1
     way = wp.vec3(0.0, 0.0, 0.0)
     speed = wp.vec3(0.0, 0.0, 0.0)
     for k in range(4):
@@ -245,67 +251,70 @@ def kept_apart(i: int, corner: wp.vec3i, w: wp.vec3, of: Surfaces, same: int) ->
 
 
 @wp.func
-def nearer(touch: Touch, best: Touch) -> bool:
-    """Whether one is a better nearest point than another: of points at one distance, on an edge, the triangle that
-    faces the vertex more squarely tells the side."""
-    if best.found == 0 or touch.near < 0.9999 * best.near:
-        return True
-    return touch.near < 1.0001 * best.near and touch.faces > best.faces
-
-
-@wp.func
 def nearest_at(
     i: int,
     first: int,
     end: int,
     candidate: wp.array(dtype=int),
-    tree: TreeData,
+    corners: wp.array(dtype=wp.vec3i),
     farthest: float,
     x: wp.array(dtype=wp.vec3),
 ) -> Touch:
-    """The nearest of a run of triangles of a solid, within so much [m]; `corner` is the triangle."""
-    best = Touch()
-    best.found = 0
-    for j in range(first, end):
-        corner = tree.corners[candidate[j]]
-        touch = meet_triangle(i, corner, farthest, 1, x)
-        if touch.found != 0 and nearer(touch, best):
-            best = touch
-            best.corner = corner
-    return best
+    """The nearest of a run of triangles of a solid, within so much [m]."""
+    touch = Touch()
+    touch.found = 0
+    j = nearest_triangle(i, first, end, candidate, corners, farthest, x)
+    if j >= 0:
+        corner = corners[candidate[j]]
+        touch = meet_triangle(i, corner, 1.01 * farthest, 1, x)
+        touch.corner = corner
+    return touch
 
 
 @wp.func
 def first_passed(
-    i: int, first: int, end: int, candidate: wp.array(dtype=int), tree: TreeData, apart: float, m: Moves
+    i: int,
+    first: int,
+    end: int,
+    candidate: wp.array(dtype=int),
+    corners: wp.array(dtype=wp.vec3i),
+    apart: float,
+    m: Moves,
 ) -> Touch:
     """The triangle of a run through which a vertex went in first."""
     best = Touch()
     best.found = 0
-    for j in range(first, end):
-        corner = tree.corners[candidate[j]]
+    j = next_entered(i, first, end, candidate, corners, m.x, m.x_next)
+    while j < end:
+        corner = corners[candidate[j]]
         touch = pass_triangle(i, corner, apart, 1, m)
         if touch.found != 0 and (best.found == 0 or touch.distance < best.distance):
             best = touch
             best.corner = corner
+        j = next_entered(i, j + 1, end, candidate, corners, m.x, m.x_next)
     return best
 
 
 @wp.func
 def meet_solid(
-    i: int, first: int, end: int, candidate: wp.array(dtype=int), tree: TreeData, of: Surfaces, m: Moves
+    i: int,
+    first: int,
+    end: int,
+    candidate: wp.array(dtype=int),
+    corners: wp.array(dtype=wp.vec3i),
+    apart: float,
+    m: Moves,
 ) -> Touch:
     """A vertex and a solid, of which a run of candidates is given.
 
     A vertex that was outside before the step is put back through the face that was nearest then: near an edge another
     face may be nearer once it is inside. One that was inside before leaves by the nearest way.
     """
-    apart = of.radius[i] + of.radius[tree.corners[candidate[first]][0]]
     farthest = apart + m.watched
-    touch = nearest_at(i, first, end, candidate, tree, farthest, m.x_next)
+    touch = nearest_at(i, first, end, candidate, corners, farthest, m.x_next)
     if touch.found == 0 or touch.distance >= (1.0 + SLACK) * apart:
-        return first_passed(i, first, end, candidate, tree, apart, m)
-    before = nearest_at(i, first, end, candidate, tree, farthest, m.x)
+        return first_passed(i, first, end, candidate, corners, apart, m)
+    before = nearest_at(i, first, end, candidate, corners, farthest, m.x)
     if before.found == 0 or before.distance <= 0.0:
         return touch
     a = m.x_next[before.corner[0]]
@@ -374,7 +383,7 @@ def touch_triangles(
                 next += 1
             apart = of.radius[i] + of.radius[corner[0]]
             if solid != 0 and same == 0:
-                touch = meet_solid(i, j, next, candidate, tree, of, m)
+                touch = meet_solid(i, j, next, candidate, tree.corners, apart, m)
                 if touch.found != 0:
                     if found < rows_out.room:
                         ids = triangle_ids(i, touch.corner)

@@ -209,3 +209,94 @@ def next_edge(
 ) -> int:
     """The same for an edge among candidate edges."""
     ...
+
+
+@wp.func_native("""
+const float* p = (const float*)(x.data);
+const float* P = p + 3 * (size_t)one;
+const int* list = (const int*)(candidate.data);
+const int* table = (const int*)(corners.data);
+auto dot = [](const float* a, const float* b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; };
+int best = -1;
+float best_near = farthest * farthest, best_faces = -1.0f;
+for (int j = first; j < end; ++j) {
+    const int* t = table + 3 * (size_t)list[j];
+    const float *A = p + 3 * (size_t)t[0], *B = p + 3 * (size_t)t[1], *C = p + 3 * (size_t)t[2];
+    float u[3], v[3], r[3];
+    for (int k = 0; k < 3; ++k) { u[k] = B[k] - A[k]; v[k] = C[k] - A[k]; r[k] = P[k] - A[k]; }
+    float n[3] = {u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]};
+    float nn = dot(n, n), h = dot(n, r);
+    if (nn <= 0.0f || h * h > 1.001f * best_near * nn) continue;
+    // weights of the foot on the plane, and the nearest of three sides where it is outside
+    float c0[3] = {r[1] * v[2] - r[2] * v[1], r[2] * v[0] - r[0] * v[2], r[0] * v[1] - r[1] * v[0]};
+    float c1[3] = {u[1] * r[2] - u[2] * r[1], u[2] * r[0] - u[0] * r[2], u[0] * r[1] - u[1] * r[0]};
+    float beta = dot(c0, n) / nn, gamma = dot(c1, n) / nn, near;
+    if (beta >= 0.0f && gamma >= 0.0f && beta + gamma <= 1.0f) {
+        near = h * h / nn;
+    } else {
+        near = 1e30f;
+        const float* from[3] = {A, B, C};
+        const float* to[3] = {B, C, A};
+        for (int k = 0; k < 3; ++k) {
+            float e[3], q[3];
+            for (int a = 0; a < 3; ++a) { e[a] = to[k][a] - from[k][a]; q[a] = P[a] - from[k][a]; }
+            float w = dot(q, e) / dot(e, e);
+            w = w < 0.0f ? 0.0f : (w > 1.0f ? 1.0f : w);
+            float s = 0.0f;
+            for (int a = 0; a < 3; ++a) { float d = q[a] - w * e[a]; s += d * d; }
+            near = s < near ? s : near;
+        }
+    }
+    float faces = near > 0.0f ? h * h / (nn * near) : 1.0f;
+    if (near < 0.9998f * best_near || (near < 1.0002f * best_near && faces > best_faces)) {
+        best = j;
+        best_near = near;
+        best_faces = faces;
+    }
+}
+return best;
+""")
+def nearest_triangle(
+    one: int,
+    first: int,
+    end: int,
+    candidate: wp.array(dtype=int),
+    corners: wp.array(dtype=wp.vec3i),
+    farthest: float,
+    x: wp.array(dtype=wp.vec3),
+) -> int:
+    """The candidate of a run whose triangle is nearest to a vertex, within so much [m]; -1 if there is none.
+
+    Of triangles at one distance, where the nearest point is on an edge, the one that faces the vertex more squarely: it
+    tells the side.
+    """
+    ...
+
+
+@wp.func_native("""
+const int* list = (const int*)(candidate.data);
+const int* table = (const int*)(corners.data);
+auto height = [&](const float* p, const int* t) {
+    const float *P = p + 3 * (size_t)one, *A = p + 3 * (size_t)t[0], *B = p + 3 * (size_t)t[1];
+    const float* C = p + 3 * (size_t)t[2];
+    float u0 = B[0] - A[0], u1 = B[1] - A[1], u2 = B[2] - A[2], v0 = C[0] - A[0], v1 = C[1] - A[1], v2 = C[2] - A[2];
+    return (u1 * v2 - u2 * v1) * (P[0] - A[0]) + (u2 * v0 - u0 * v2) * (P[1] - A[1])
+        + (u0 * v1 - u1 * v0) * (P[2] - A[2]);
+};
+for (int j = first; j < end; ++j) {
+    const int* t = table + 3 * (size_t)list[j];
+    if (height((const float*)(x.data), t) > 0.0f && height((const float*)(x_next.data), t) < 0.0f) return j;
+}
+return end;
+""")
+def next_entered(
+    one: int,
+    first: int,
+    end: int,
+    candidate: wp.array(dtype=int),
+    corners: wp.array(dtype=wp.vec3i),
+    x: wp.array(dtype=wp.vec3),
+    x_next: wp.array(dtype=wp.vec3),
+) -> int:
+    """The first candidate of a run through whose plane a vertex goes in, from x to x_next; `end` if there is none."""
+    ...

@@ -62,11 +62,12 @@ def count_contacts(stride: int, vertices: Rows, edges: Rows, sums_inout: Sums):
     count_rows(wp.tid(), stride, edges, sums_inout.contacts)
 
 
-@wp.func
+@wp.func_native("""
+return (wp::int64)((double)value * scale);
+""")
 def whole(value: float, scale: wp.float64) -> wp.int64:
     """A number in whole multiples of 1 / scale."""
-    most = wp.float64(4.0e18)
-    return wp.int64(wp.rint(wp.clamp(wp.float64(value) * scale, -most, most)))
+    ...
 
 
 @wp.func
@@ -164,6 +165,28 @@ def push_contacts(
         f = edges_inout.active[a]
         for j in range(edges_inout.count[f]):
             push_row(f * edges_inout.room + j, inv_mass, x, x_next, v_next, edges_inout, sums_inout)
+
+
+@wp.kernel
+def begin_rounds(round_out: wp.array(dtype=int), going_out: wp.array(dtype=int)):
+    """The first round comes."""
+    round_out[0] = 0
+    going_out[0] = 1
+
+
+@wp.kernel
+def end_round(
+    rounds: int,
+    deep_inout: wp.array(dtype=int),
+    round_inout: wp.array(dtype=int),
+    going_out: wp.array(dtype=int),
+):
+    """Another round comes while there are deep contacts, up to so many."""
+    going_out[0] = 0
+    round_inout[0] = round_inout[0] + 1
+    if deep_inout[0] != 0 and round_inout[0] < rounds:
+        going_out[0] = 1
+    deep_inout[0] = 0
 
 
 @wp.kernel

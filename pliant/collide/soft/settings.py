@@ -10,7 +10,7 @@ from pliant.errors import InputError
 from pliant.settings import Described, setting
 
 WHICH = ("none", "bodies", "all")
-METHODS = ("features", "cube_maps")
+METHODS = ("features", "cube_maps", "boxes")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,7 +23,8 @@ class ContactSettings(Described):
     method: str = setting(
         "features",
         "how: 'features' keeps vertices out of triangles and edges off edges; 'cube_maps' pushes vertices out of maps "
-        "of the distances from clusters' centres to their surfaces",
+        "of the distances from clusters' centres to their surfaces; 'boxes', for comparison, keeps particles out of "
+        "boxes around other bodies",
         choices=METHODS,
     )
     thickness: float | None = setting(
@@ -41,7 +42,13 @@ class ContactSettings(Described):
         high=1000.0,
     )
     edges: bool = setting(True, "edges meet edges, and not only vertices triangles")
-    rounds: int = setting(1, "how often contacts are found and resolved per substep", low=1, high=100)
+    rounds: int | None = setting(
+        None,
+        "how often contacts are found and resolved per substep, as long as there are deep ones; 4 where something is "
+        "thin, else 1, if not given",
+        low=1,
+        high=100,
+    )
     iterations: int = setting(4, "passes over all contacts in each of them", low=1, high=1000)
     push_speed: float | None = setting(
         None,

@@ -77,7 +77,7 @@ class Tree:
         self.data = data
         self._by_depth = ints(by_depth)
 
-    def fit(self, x: wp.array, x_next: wp.array, v: wp.array, radius: wp.array, ahead: float, reach: float) -> None:
+    def fit(self, x: wp.array, x_next: wp.array, v: wp.array, radius: wp.array, ahead: wp.array, reach: float) -> None:
         """Fit all boxes to where the items are, after the step and `ahead` [s] later, and `reach` [m] around."""
         inputs = [x, x_next, v, radius, ahead, reach]
         launch(box_items, self.count, inputs, [self.data], device=self.device, grain=2048)

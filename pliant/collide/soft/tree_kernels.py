@@ -81,7 +81,7 @@ def box_items(
     x_next: wp.array(dtype=wp.vec3),
     v: wp.array(dtype=wp.vec3),
     radius: wp.array(dtype=float),
-    ahead: float,
+    ahead: wp.array(dtype=float),
     reach: float,
     tree_out: TreeData,
 ):
@@ -91,7 +91,7 @@ def box_items(
     box = no_box()
     for k in range(3):
         p = corner[k]
-        box = grown(box, x[p], x_next[p], v[p], ahead, radius[p] + reach)
+        box = grown(box, x[p], x_next[p], v[p], ahead[0], radius[p] + reach)
     tree_out.item_low[i] = box.low
     tree_out.item_high[i] = box.high
 

@@ -4,20 +4,53 @@ import warp as wp
 
 wp.set_module_options({"enable_backward": False})
 
+REACHES = wp.constant(1.5)
+"""How far the fastest vertex goes while candidates serve, over the reach."""
+
 
 @wp.kernel
-def remember(
+def expect(
     start: int,
     vertex: wp.array(dtype=int),
+    group_starts: wp.array(dtype=int),
     x: wp.array(dtype=wp.vec3),
     v: wp.array(dtype=wp.vec3),
     x_out: wp.array(dtype=wp.vec3),
     v_out: wp.array(dtype=wp.vec3),
 ):
-    """Where each vertex was when candidates were looked for, and how fast."""
-    k = start + wp.tid()
-    x_out[k] = x[vertex[k]]
-    v_out[k] = v[vertex[k]]
+    """Where each vertex is, and how fast it is expected to go on: as fast as its neighbours do in the mean;
+    single vertices tremble where they are pressed against something."""
+    g = start + wp.tid()
+    first = group_starts[g]
+    end = group_starts[g + 1]
+    total = wp.vec3(0.0, 0.0, 0.0)
+    for k in range(first, end):
+        total += v[vertex[k]]
+    mean = total / float(wp.max(end - first, 1))
+    for k in range(first, end):
+        x_out[k] = x[vertex[k]]
+        v_out[vertex[k]] = mean
+
+
+@wp.kernel
+def find_fastest(
+    stride: int, vertex: wp.array(dtype=int), v: wp.array(dtype=wp.vec3), fastest_inout: wp.array(dtype=float)
+):
+    """The largest speed [m/s]. On the CPU by one thread."""
+    most = float(0.0)
+    for k in range(wp.tid(), vertex.shape[0], stride):
+        most = wp.max(most, wp.length(v[vertex[k]]))
+    wp.atomic_max(fastest_inout, 0, most)
+
+
+@wp.kernel
+def look_ahead(
+    reach: float, dt: float, frame: float, fastest_inout: wp.array(dtype=float), ahead: wp.array(dtype=float)
+):
+    """For how long candidates are looked for at once [s]: the fastest goes some times as far as is watched around it.
+    Over longer times the ways of fast bodies cross too many others."""
+    ahead[0] = wp.clamp(REACHES * reach / wp.max(fastest_inout[0], 1.0e-12), dt, wp.max(frame, dt))
+    fastest_inout[0] = 0.0
 
 
 @wp.kernel
@@ -28,11 +61,13 @@ def close_search(dt: float, age_out: wp.array(dtype=float), stale_out: wp.array(
 
 
 @wp.kernel
-def grow_older(dt: float, ahead: float, age_inout: wp.array(dtype=float), stale_out: wp.array(dtype=int)):
+def grow_older(
+    dt: float, ahead: wp.array(dtype=float), age_inout: wp.array(dtype=float), stale_out: wp.array(dtype=int)
+):
     """Another step: candidates serve for a time ahead of when they were found [s]."""
     age = age_inout[0] + dt
     age_inout[0] = age
-    if age > 1.0001 * ahead:
+    if age > 1.0001 * ahead[0]:
         stale_out[0] = 1
 
 
@@ -49,5 +84,5 @@ def look_for_strays(
 ):
     """Candidates are stale where a vertex is further than so much [m] from where it was expected to be by now."""
     k = start + wp.tid()
-    if wp.length(x[vertex[k]] - x_found[k] - age[0] * v_found[k]) > farthest:
+    if wp.length(x[vertex[k]] - x_found[k] - age[0] * v_found[vertex[k]]) > farthest:
         stale_out[0] = 1
