@@ -60,6 +60,7 @@ def find_triangles(
     v: wp.array(dtype=wp.vec3),
     radius: wp.array(dtype=float),
     ahead: wp.array(dtype=float),
+    reach: float,
     room: int,
     things: int,
     found_out: wp.array(dtype=int),
@@ -75,7 +76,10 @@ def find_triangles(
         found = int(0)
         for j in range(wp.min(partners[b], partner_room)):
             other = partner[b * partner_room + j]
-            found = find_overlaps(tree, other, box.low, box.high, i, i, 0, found, room, k * room, found_out)
+            found = find_overlaps(
+                tree, other, box.low, box.high, i, i, 0, x, x_next, v, radius, ahead[0], reach, found, room, k * room,
+                found_out,
+            )  # fmt: skip
         count_out[k] = found
         if found > room:
             full_out[0] = 1
@@ -90,6 +94,11 @@ def find_edges(
     partner: wp.array(dtype=int),
     partners: wp.array(dtype=int),
     partner_room: int,
+    x: wp.array(dtype=wp.vec3),
+    x_next: wp.array(dtype=wp.vec3),
+    v: wp.array(dtype=wp.vec3),
+    radius: wp.array(dtype=float),
+    ahead: wp.array(dtype=float),
     reach: float,
     room: int,
     things: int,
@@ -112,8 +121,9 @@ def find_edges(
             other = partner[b * partner_room + j]
             if other >= b:
                 found = find_overlaps(
-                    tree, other, box.low, box.high, mine[0], mine[1], k + 1, found, room, k * room, found_out
-                )
+                    tree, other, box.low, box.high, mine[0], mine[1], k + 1, x, x_next, v, radius, ahead[0], reach,
+                    found, room, k * room, found_out,
+                )  # fmt: skip
         count_out[k] = found
         if found > room:
             full_out[0] = 1

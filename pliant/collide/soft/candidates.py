@@ -134,12 +134,13 @@ class Candidates:
         near = [self.partners.found, self.partners.count, self.partners.room]
         table = self.near_triangles
         here = [self.vertex, self.vertex_body, self.triangles.data, *near]
-        inputs = [*here, x, x_next, v, self.radius, ahead, table.room, table.things]
+        inputs = [*here, x, x_next, v, self.radius, ahead, self.reach, table.room, table.things]
         launch_chunks(kernels.find_triangles, table.things, inputs, [table.found, table.count, self.full], self.device)
         if self.edges.count:
             self.edges.fit(x, x_next, v, self.radius, ahead, self.reach)
             table = self.near_edges
-            inputs = [self.edge_body, self.edges.data, *near, self.reach, table.room, table.things]
+            here = [self.edge_body, self.edges.data, *near]
+            inputs = [*here, x, x_next, v, self.radius, ahead, self.reach, table.room, table.things]
             launch_chunks(kernels.find_edges, table.things, inputs, [table.found, table.count, self.full], self.device)
         launch(watch_kernels.close_search, 1, [dt], [self.age, self.stale], device=self.device)
 

@@ -13,8 +13,9 @@ SLACK = wp.constant(0.2)
 """Share of the distance kept by which what is further away counts too, since others may push it there."""
 ALIKE = wp.constant(0.5)
 """Cosine between normals above which contacts of a vertex with a sheet are one."""
-DEEP = wp.constant(0.5)
-"""Contacts nearer than this share of what is kept free are deep: what they push may meet others."""
+DEEP = wp.constant(0.3)
+"""Contacts that want to be pushed by more than this share of what is kept free are deep: what they push may meet
+others."""
 OF_REST = wp.constant(0.8)
 """Share of its distance at rest to which a part is let come near another of the same body."""
 INNER = wp.constant(1.0e-3)
@@ -111,8 +112,6 @@ def write_row(
     rows.weights[row] = weights
     rows.normal[row] = touch.normal
     rows.depth[row] = apart - touch.distance
-    if touch.distance < DEEP * apart:
-        rows.deep[0] = 1
     way = wp.vec3(0.0, 0.0, 0.0)
     speed = wp.vec3(0.0, 0.0, 0.0)
     for k in range(4):
@@ -120,6 +119,8 @@ def write_row(
         speed += weights[k] * m.v_next[ids[k]]
     # what was too near before the step is let out slowly, what came too near in it is put back
     rows.target[row] = wp.min(apart, wp.dot(way, touch.normal) + m.gain)
+    if rows.target[row] - touch.distance > DEEP * apart:
+        rows.deep[0] = 1
     one = of.body[ids[0]]
     two = of.body[ids[3]]
     first = of.friction[one]

@@ -21,6 +21,82 @@ const int* corners = (const int*)(tree.corners.data);
 int* out = (int*)(found_out.data) + base;
 const int end = ((const int*)(tree.roots.data))[body + 1];
 int node = ((const int*)(tree.roots.data))[body];
+const float* p0 = (const float*)(x.data);
+const float* p1 = (const float*)(x_next.data);
+const float* speed = (const float*)(v.data);
+const float* size = (const float*)(radius.data);
+const int mine[2] = {one, two};
+const int own = one == two ? 1 : 2;
+auto dot = [](const float* a, const float* b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; };
+auto to_segment = [&](const float* P, const float* A, const float* B) {
+    float e[3], q[3];
+    for (int k = 0; k < 3; ++k) { e[k] = B[k] - A[k]; q[k] = P[k] - A[k]; }
+    float ee = dot(e, e), w = ee > 1e-20f ? dot(q, e) / ee : 0.0f;
+    w = w < 0.0f ? 0.0f : (w > 1.0f ? 1.0f : w);
+    for (int k = 0; k < 3; ++k) q[k] -= w * e[k];
+    return dot(q, q);
+};
+// whether a pair whose boxes touch is too far apart all the same: by its distance now, less what it may come closer
+auto too_far = [&](const int* c) {
+    float closer = 0.0f;
+    const int theirs = c[2] != c[1] ? 3 : (c[1] != c[0] ? 2 : 1);
+    for (int i = 0; i < own; ++i) for (int j = 0; j < theirs; ++j) {
+        const size_t a = 3 * (size_t)mine[i], b = 3 * (size_t)c[j];
+        float d[3], e[3];
+        for (int k = 0; k < 3; ++k) {
+            d[k] = speed[a + k] - speed[b + k];
+            e[k] = (p1[a + k] - p0[a + k]) - (p1[b + k] - p0[b + k]);
+        }
+        float dd = dot(d, d) * ahead * ahead, ee = dot(e, e);
+        closer = dd > closer ? dd : closer;
+        closer = ee > closer ? ee : closer;
+    }
+    const float wide = wp::sqrt(closer) + reach + size[one] + size[c[0]];
+    const float *P = p0 + 3 * (size_t)one, *A = p0 + 3 * (size_t)c[0], *B = p0 + 3 * (size_t)c[1];
+    const float* C = p0 + 3 * (size_t)c[2];
+    float near = 1e30f;
+    if (own == 2) {
+        const float* Q = p0 + 3 * (size_t)two;
+        float uu = 0, vv = 0, uv = 0, ur = 0, vr = 0;
+        for (int k = 0; k < 3; ++k) {
+            float u = Q[k] - P[k], w = B[k] - A[k], r = P[k] - A[k];
+            uu += u * u; vv += w * w; uv += u * w; ur += u * r; vr += w * r;
+        }
+        float across = uu * vv - uv * uv;
+        if (across > 1e-6f * uu * vv) {
+            float s = (uv * vr - ur * vv) / across, t = (uu * vr - uv * ur) / across;
+            if (s >= 0.0f && s <= 1.0f && t >= 0.0f && t <= 1.0f) {
+                near = 0.0f;
+                for (int k = 0; k < 3; ++k) {
+                    float d = P[k] + s * (Q[k] - P[k]) - A[k] - t * (B[k] - A[k]);
+                    near += d * d;
+                }
+            }
+        }
+        if (near > 1e29f) {
+            float a = to_segment(P, A, B), b = to_segment(Q, A, B), c1 = to_segment(A, P, Q), d = to_segment(B, P, Q);
+            a = a < b ? a : b;
+            c1 = c1 < d ? c1 : d;
+            near = a < c1 ? a : c1;
+        }
+    } else {
+        float u[3], w[3], r[3];
+        for (int k = 0; k < 3; ++k) { u[k] = B[k] - A[k]; w[k] = C[k] - A[k]; r[k] = P[k] - A[k]; }
+        float n[3] = {u[1] * w[2] - u[2] * w[1], u[2] * w[0] - u[0] * w[2], u[0] * w[1] - u[1] * w[0]};
+        float nn = dot(n, n), h = dot(n, r);
+        if (nn > 0.0f && h * h > wide * wide * nn) return true;
+        if (nn > 1e-12f * dot(u, u) * dot(w, w)) {
+            float c0[3] = {r[1] * w[2] - r[2] * w[1], r[2] * w[0] - r[0] * w[2], r[0] * w[1] - r[1] * w[0]};
+            float c1[3] = {u[1] * r[2] - u[2] * r[1], u[2] * r[0] - u[0] * r[2], u[0] * r[1] - u[1] * r[0]};
+            float beta = dot(c0, n), gamma = dot(c1, n);
+            if (beta >= 0.0f && gamma >= 0.0f && beta + gamma <= nn) return false;
+        }
+        float a = to_segment(P, A, B), b = to_segment(P, B, C), c1 = to_segment(P, C, A);
+        near = a < b ? a : b;
+        near = near < c1 ? near : c1;
+    }
+    return near > wide * wide;
+};
 const float l0 = low[0], l1 = low[1], l2 = low[2], h0 = high[0], h1 = high[1], h2 = high[2];
 auto far = [&](const float* l, const float* h) {
     return l[0] > h0 || h[0] < l0 || l[1] > h1 || h[1] < l1 || l[2] > h2 || h[2] < l2;
@@ -35,6 +111,7 @@ while (node < end) {
         if (i < behind || far(item_low + 3 * (size_t)i, item_high + 3 * (size_t)i)) continue;
         const int* c = corners + 3 * (size_t)i;
         if (c[0] == one || c[1] == one || c[2] == one || c[0] == two || c[1] == two || c[2] == two) continue;
+        if (too_far(c)) continue;
         if (found < room) out[found] = i;
         ++found;
     }
@@ -50,16 +127,25 @@ def find_overlaps(
     one: int,
     two: int,
     behind: int,
+    x: wp.array(dtype=wp.vec3),
+    x_next: wp.array(dtype=wp.vec3),
+    v: wp.array(dtype=wp.vec3),
+    radius: wp.array(dtype=float),
+    ahead: float,
+    reach: float,
     found: int,
     room: int,
     base: int,
     found_out: wp.array(dtype=int),
 ) -> int:
-    """List the items of a body's tree whose boxes touch a box; how many are listed then, also where they do not fit.
+    """List the items of a body's tree that may come near a vertex or an edge; how many are listed then, also where they
+    do not fit.
 
     Args:
-        low, high: the box [m].
-        one, two: particles of what is looked for; items that have one of them as a corner do not count.
+        low, high: its box, which those of items must touch [m].
+        one, two: its particles, the same twice for a vertex; items that have one of them as a corner do not count.
+        x, x_next, v, radius, ahead, reach: an item is left out whose distance at x, less what it may come closer in
+            the step to x_next or in the time ahead [s], is more than the reach [m].
         behind: items before this place do not count.
         found: how many are listed already. room: how many fit. base: where the list begins.
     """
