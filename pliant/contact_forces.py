@@ -1,9 +1,10 @@
-"""Forces of contacts: of colliders, measured by a trial step, and between bodies, as their last step resolved them."""
+"""Forces of contacts, measured by a trial step: what each surface does to the velocity of each particle."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -50,6 +51,38 @@ class TouchList(BodyContactList):
         return out
 
 
+def resolve_and_read(between: ContactMethod, state: State, dt: float) -> BodyContactList:
+    """The contacts between bodies of a step that is predicted, which changes x_next and v_next as they do.
+
+    Where they are found and resolved in several rounds, which know only of themselves, forces are added up over them.
+    """
+    rounds = getattr(between, "rounds", 1)
+    if rounds == 1 or not between.active:
+        if between.active:
+            between.resolve(state, dt)
+        return between.read(state, dt)
+    one: Any = between
+    parts = []
+    try:
+        one.rounds = 1
+        for _ in range(rounds):
+            one.deep.zero_()
+            one.resolve(state, dt)
+            parts.append(one.read(state, dt))
+            if not one.deep.numpy()[0]:
+                break
+    finally:
+        one.rounds = rounds
+        one.deep.zero_()
+    names = [field.name for field in dataclasses.fields(BodyContactList)]
+    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    keys = np.column_stack([columns["particles"], columns["kind"] == "edge"])
+    _, first, row = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    force = np.zeros((len(first), 3))
+    np.add.at(force, row.reshape(-1), columns["force"])
+    return BodyContactList(**{name: columns[name][first] for name in names if name != "force"}, force=force)
+
+
 def last_step_arrays(between: ContactMethod) -> list[wp.array]:
     """The arrays of the contacts between bodies of the last step, which a trial step overwrites."""
     tables = [getattr(between, name, None) for name in ("vertex_rows", "edge_rows", "rows")]
@@ -65,8 +98,9 @@ def trial_forces(
     between: ContactMethod,
     mass: np.ndarray,
     dt: float,
-) -> tuple[ContactList, np.ndarray]:
-    """Contacts of one step and the force of each [N] (c, 3); the caller puts all arrays back.
+) -> tuple[ContactList, np.ndarray, BodyContactList]:
+    """Contacts of one step with colliders, the force of each [N] (c, 3), and those between bodies; the caller puts all
+    arrays back.
 
     The step is resolved again and again, each time with one more collider: what that changes of the momentum, over the
     step, is the force of that collider. So it does not matter how a method answers contacts, nor what else it does when
@@ -81,13 +115,12 @@ def trial_forces(
         mass: [kg] (n,).
         dt: length of the step [s].
     """
-    if pipeline.slots == 0:
-        return contacts.read(), np.zeros((0, 3))
     start = wp.clone(state.x)
     for solver in solvers:
         solver.predict(state, dt)
-    if between.active:
-        between.resolve(state, dt)
+    met = resolve_and_read(between, state, dt)
+    if pipeline.slots == 0:
+        return contacts.read(), np.zeros((0, 3)), met
     pipeline.detect(state.x_next, contacts, before=start)
     depth = contacts.depth.numpy().reshape(-1, pipeline.slots).copy()
     normal = np.array(contacts.surface.numpy()["normal"]).reshape(*depth.shape, 3)
@@ -113,7 +146,7 @@ def trial_forces(
             _add_held(held, state.x_next.numpy(), pipeline, depth, normal, impulse)
     particle, collider = np.nonzero(depth >= 0.0)
     found = ContactList(particle, collider, normal[particle, collider], depth[particle, collider])
-    return found, impulse[particle, collider] / dt
+    return found, impulse[particle, collider] / dt, met
 
 
 def _add_held(

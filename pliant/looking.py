@@ -10,6 +10,7 @@ import warp as wp
 from pliant.collide.collider import Collider
 from pliant.collide.contacts import ContactList, Contacts
 from pliant.collide.pipeline import Pipeline
+from pliant.collide.soft.body_contacts import BodyContactList
 from pliant.collide.soft.methods import ContactMethod
 from pliant.contact_forces import TouchList, last_step_arrays, trial_forces
 from pliant.diagnostics import Diagnostics, measure
@@ -224,14 +225,18 @@ class Looking:
         return dataclasses.replace(found, body=body_of, vertex=self._vertices()[found.particle])
 
     def body_contact_list(self) -> TouchList:
-        """The contacts of bodies with each other and themselves in the last step, with their forces.
+        """Contacts of bodies with each other and themselves now, with their forces, measured as by `contact_forces`.
 
-        Some are near only, and have no force. With several `rounds` the forces are those of the last one. There are
-        none before the first frame, and none after a checkpoint is loaded until the next.
+        Some are near only, and have no force.
         """
-        found = self.body_contacts.read(self.state, self.dt)
+        if not self.body_contacts.active:
+            return self._named_bodies(self.body_contacts.read(self.state, self.dt))
+        return self._trial()[2]
+
+    def _named_bodies(self, found: BodyContactList) -> TouchList:
+        """Contacts between bodies with their names, and the vertices that touch."""
         names = tuple(body.name for body in self.model.bodies)
-        columns = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
+        columns = {field.name: getattr(found, field.name) for field in dataclasses.fields(BodyContactList)}
         return TouchList(**columns, names=names, vertices=self._vertices()[found.particles])
 
     def contact_force_between(self, body: str | int, other: str | int) -> np.ndarray:
@@ -265,11 +270,12 @@ class Looking:
     def _particle_contact_forces(self) -> tuple[np.ndarray, np.ndarray]:
         """Forces of bodies and of colliders on each particle, in the model's order [N] (n, 3)."""
         count = self.state.count
-        between = self.body_contact_list().particle_forces(count)
-        found, forces = self.contact_forces()
         colliders = np.zeros((count, 3))
+        if not self.body_contacts.active and not self.pipeline.slots:
+            return np.zeros((count, 3)), colliders
+        found, forces, met = self._trial()
         np.add.at(colliders, found.particle, forces)
-        return between, colliders
+        return met.particle_forces(count), colliders
 
     def contact_pressures(self) -> np.ndarray:
         """What `quantity` calls 'contact' of each particle [N] (n,), in the model's order."""
@@ -280,6 +286,12 @@ class Looking:
 
         The forces are those of one step: a body that trembles on a floor is carried on average only.
         """
+        if not self.pipeline.slots:
+            return self._named(self.contacts.read()), np.zeros((0, 3))
+        return self._trial()[:2]
+
+    def _trial(self) -> tuple[ContactList, np.ndarray, TouchList]:
+        """Contacts with colliders now, their forces [N] (c, 3) and those between bodies, by a step that is undone."""
         self._tell_of_lost_contacts()
         state = self.state
         touched = [*self.arrays().values(), state.x_next, state.v_next, state.f_ext]
@@ -292,13 +304,13 @@ class Looking:
             self.body_contacts.begin_frame(self.frame_dt)
             if self.is_forced():
                 self.apply_forces()
-            found, forces = trial_forces(
+            found, forces, met = trial_forces(
                 state, self.solvers, self.pipeline, self.contacts, self.body_contacts, mass, self.dt
             )
             for array, values in zip(touched, saved, strict=True):
                 wp.copy(array, values)
             done = not self.make_room_for_contacts()
-        return self._named(found), forces
+        return self._named(found), forces, self._named_bodies(met)
 
     def collider(self, name: str) -> Collider:
         """A collider by name, as it is now: where `move_collider` has brought it."""
