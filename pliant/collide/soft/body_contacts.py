@@ -214,7 +214,7 @@ class BodyContacts:
         x = state.x.numpy().astype(np.float64)
         for rows, kind in ((self.vertex_rows, "vertex"), (self.edge_rows, "edge")) if self.active else ():
             count = rows.count.numpy()
-            used = np.flatnonzero((np.arange(rows.room) < count[:, None]).reshape(-1)) if rows.room else []
+            used = np.flatnonzero((np.arange(rows.room) < count[:, None]).reshape(-1))
             taken = lambda array, used=used: array.numpy()[used]
             ids, weights = taken(rows.ids), taken(rows.weights).astype(np.float64)
             normal = taken(rows.normal).astype(np.float64)

@@ -40,10 +40,11 @@ class Tree:
         self.count = len(corners)
         starts = np.searchsorted(item_body, np.arange(bodies + 1))
         middle = rest[corners].mean(axis=1) if self.count else np.zeros((0, 3))
-        order, first, items, last, skip, right, depth = [], [], [], [], [], [], []
+        order: list[np.ndarray] = []
+        first, items, last, skip, right, depth = (list[np.ndarray]() for _ in range(6))
         roots = np.zeros(bodies + 1, np.int64)
         for b in range(bodies):
-            roots[b] = sum(map(len, skip))
+            roots[b] = sum(len(part) for part in skip)
             own, leaf_starts = bisect_order(middle[starts[b] : starts[b + 1]], LEAF)
             if not len(own):
                 continue
@@ -57,7 +58,7 @@ class Tree:
             depth.append(shape[5])
         joined = lambda parts: np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, np.int64)
         self.order = joined(order)
-        roots[bodies] = sum(map(len, skip))
+        roots[bodies] = sum(len(part) for part in skip)
         self.nodes = int(roots[bodies])
         deep = joined(depth)
         by_depth = np.argsort(-deep, kind="stable")
