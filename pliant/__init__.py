@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pliant.checkpoint import load_checkpoint, save_checkpoint
+    from pliant.collide.soft.settings import ContactSettings
     from pliant.errors import BlowUpError, InputError, PliantError
     from pliant.forces.global_volume import GlobalVolume
     from pliant.forces.pressure import Pressure
@@ -38,6 +39,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "PRESETS": "pliant.materials",
     "BlowUpError": "pliant.errors",
+    "ContactSettings": "pliant.collide.soft.settings",
     "GlobalVolume": "pliant.forces.global_volume",
     "Gusts": "pliant.forces.wind_settings",
     "InputError": "pliant.errors",
@@ -77,6 +79,7 @@ _HOMES = {
 __all__ = [
     "PRESETS",
     "BlowUpError",
+    "ContactSettings",
     "GlobalVolume",
     "Gusts",
     "InputError",

@@ -48,7 +48,8 @@ def scene_digest(sim: Simulation) -> str:
         digest.update(repr((wind.velocity, air_density)).encode())
     if not wind.is_plain:
         digest.update(repr((wind, air_density)).encode())
-
+    if sim.body_contacts.settings.between != "none":
+        digest.update(repr(sim.body_contacts.settings).encode())
     for tie in sim.attachments.host:
         digest.update(repr((tie.entry.name, tie.entry.stiffness, tie.entry.strength)).encode())
         for array in (tie.particles, tie.host_particles, tie.weights, tie.target):

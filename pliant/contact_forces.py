@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import warp as wp
 
 from pliant.collide.contacts import ContactList, Contacts
 from pliant.collide.pipeline import Pipeline
+from pliant.collide.soft.body_contacts import BodyContactList
+from pliant.collide.soft.methods import ContactMethod
 from pliant.model.state import State
 from pliant.solvers.protocol import Solver
 
@@ -16,10 +20,87 @@ from pliant.solvers.protocol import Solver
 SAME_SURFACE = 0.9
 
 
+@dataclasses.dataclass(frozen=True)
+class TouchList(BodyContactList):
+    """Contacts between bodies with what a user knows them by.
+
+    Attributes:
+        names: of all bodies, by the numbers in `bodies`.
+        vertices: the four particles as vertices of the meshes that were added (c, 4).
+    """
+
+    names: tuple[str, ...] = ()
+    vertices: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros((0, 4), np.int64))
+
+    def between(self, one: str, other: str) -> np.ndarray:
+        """Which contacts are between two bodies (c,) bool; those of a body with itself where both are the same."""
+        first, second = self.names.index(one), self.names.index(other)
+        return (np.sort(self.bodies, axis=1) == sorted((first, second))).all(axis=1)
+
+    def force_on(self, one: str, other: str) -> np.ndarray:
+        """Sum of the forces of a body on another one [N] (3,)."""
+        sign = np.where(self.bodies[:, 0] == self.names.index(one), 1.0, -1.0)
+        sign[self.bodies[:, 0] == self.bodies[:, 1]] = 0.0
+        return (sign * self.between(one, other)) @ self.force
+
+    def particle_forces(self, count: int) -> np.ndarray:
+        """Force on each of so many particles, in the model's order [N] (n, 3)."""
+        shares = self.weights[:, :, None] * self.force[:, None, :]
+        out = np.zeros((count, 3))
+        np.add.at(out, self.particles.reshape(-1), shares.reshape(-1, 3))
+        return out
+
+
+def resolve_and_read(between: ContactMethod, state: State, dt: float) -> BodyContactList:
+    """The contacts between bodies of a step that is predicted, which changes x_next and v_next as they do.
+
+    Where they are found and resolved in several rounds, which know only of themselves, forces are added up over them.
+    """
+    rounds = getattr(between, "rounds", 1)
+    if rounds == 1 or not between.active:
+        if between.active:
+            between.resolve(state, dt)
+        return between.read(state, dt)
+    one: Any = between
+    parts = []
+    try:
+        one.rounds = 1
+        for _ in range(rounds):
+            one.deep.zero_()
+            one.resolve(state, dt)
+            parts.append(one.read(state, dt))
+            if not one.deep.numpy()[0]:
+                break
+    finally:
+        one.rounds = rounds
+        one.deep.zero_()
+    names = [field.name for field in dataclasses.fields(BodyContactList)]
+    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    keys = np.column_stack([columns["particles"], columns["kind"] == "edge"])
+    _, first, row = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    force = np.zeros((len(first), 3))
+    np.add.at(force, row.reshape(-1), columns["force"])
+    return BodyContactList(**{name: columns[name][first] for name in names if name != "force"}, force=force)
+
+
+def last_step_arrays(between: ContactMethod) -> list[wp.array]:
+    """The arrays of the contacts between bodies of the last step, which a trial step overwrites."""
+    tables = [getattr(between, name, None) for name in ("vertex_rows", "edge_rows", "rows")]
+    found = [vars(table).values() for table in tables if table is not None]
+    return [value for values in found for value in values if isinstance(value, wp.array)]
+
+
 def trial_forces(
-    state: State, solvers: Sequence[Solver], pipeline: Pipeline, contacts: Contacts, mass: np.ndarray, dt: float
-) -> tuple[ContactList, np.ndarray]:
-    """Contacts of one step and the force of each [N] (c, 3); the caller puts all arrays back.
+    state: State,
+    solvers: Sequence[Solver],
+    pipeline: Pipeline,
+    contacts: Contacts,
+    between: ContactMethod,
+    mass: np.ndarray,
+    dt: float,
+) -> tuple[ContactList, np.ndarray, BodyContactList]:
+    """Contacts of one step with colliders, the force of each [N] (c, 3), and those between bodies; the caller puts all
+    arrays back.
 
     The step is resolved again and again, each time with one more collider: what that changes of the momentum, over the
     step, is the force of that collider. So it does not matter how a method answers contacts, nor what else it does when
@@ -30,14 +111,16 @@ def trial_forces(
         solvers: all methods of the simulation.
         pipeline: all colliders.
         contacts: where the contacts are written.
+        between: what keeps bodies out of each other: it presses what is below onto what carries it.
         mass: [kg] (n,).
         dt: length of the step [s].
     """
-    if pipeline.slots == 0:
-        return contacts.read(), np.zeros((0, 3))
     start = wp.clone(state.x)
     for solver in solvers:
         solver.predict(state, dt)
+    met = resolve_and_read(between, state, dt)
+    if pipeline.slots == 0:
+        return contacts.read(), np.zeros((0, 3)), met
     pipeline.detect(state.x_next, contacts, before=start)
     depth = contacts.depth.numpy().reshape(-1, pipeline.slots).copy()
     normal = np.array(contacts.surface.numpy()["normal"]).reshape(*depth.shape, 3)
@@ -63,7 +146,7 @@ def trial_forces(
             _add_held(held, state.x_next.numpy(), pipeline, depth, normal, impulse)
     particle, collider = np.nonzero(depth >= 0.0)
     found = ContactList(particle, collider, normal[particle, collider], depth[particle, collider])
-    return found, impulse[particle, collider] / dt
+    return found, impulse[particle, collider] / dt, met
 
 
 def _add_held(

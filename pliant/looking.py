@@ -10,7 +10,9 @@ import warp as wp
 from pliant.collide.collider import Collider
 from pliant.collide.contacts import ContactList, Contacts
 from pliant.collide.pipeline import Pipeline
-from pliant.contact_forces import trial_forces
+from pliant.collide.soft.body_contacts import BodyContactList
+from pliant.collide.soft.methods import ContactMethod
+from pliant.contact_forces import TouchList, last_step_arrays, trial_forces
 from pliant.diagnostics import Diagnostics, measure
 from pliant.errors import InputError
 from pliant.forces.inside import Force
@@ -32,6 +34,8 @@ class Looking:
     pipeline: Pipeline
     solvers: list[Solver]
     contacts: Contacts
+    body_contacts: ContactMethod
+    frame_dt: float
     forces: list[Force]
     skins: BodySkins
     quantities: Quantities
@@ -53,6 +57,14 @@ class Looking:
 
     def apply_forces(self) -> None:
         """Write state.f_ext: every force adds its own."""
+        raise NotImplementedError
+
+    def make_room_for_contacts(self) -> bool:
+        """Make room where contacts between bodies did not fit into their tables; whether they did not."""
+        raise NotImplementedError
+
+    def _tell_of_lost_contacts(self) -> None:
+        """Tell of contacts that did not fit in frames which were not checked, and make room for more."""
         raise NotImplementedError
 
     def body(self, name: str | int) -> Body:
@@ -147,10 +159,12 @@ class Looking:
         return self._in_user_order(self.state.v, body)
 
     def quantity(self, name: str, body: str | int | None = None) -> np.ndarray:
-        """A number for each vertex (n,) float32, like `positions`: 'strain', 'stress' [Pa] or 'speed' [m/s].
+        """A number for each vertex (n,) float32, like `positions`: 'strain', 'stress' [Pa], 'speed' [m/s] or 'contact'
+        [N].
 
         Strain is the largest change of length in any direction over the length at rest, from the vertex's neighbours,
-        and stress the von Mises stress of the material's linear elasticity: the same for every method.
+        and stress the von Mises stress of the material's linear elasticity: the same for every method. 'contact' is how
+        hard other bodies and colliders press: the sizes of their forces on the vertex, added up.
         """
         return self._in_user_order(self.quantities.measure(name, self.state), body)
 
@@ -198,33 +212,105 @@ class Looking:
         """The contacts at the end of the last frame, with the bodies and vertices that touch."""
         return self._named(self.contacts.read())
 
-    def _named(self, found: ContactList) -> ContactList:
-        """Contacts with the bodies and vertices that touch."""
+    def _vertices(self) -> np.ndarray:
+        """The vertex of its body's mesh that each particle is (n,)."""
         vertex = np.zeros(self.state.count, np.int64)
         for body in self.model.bodies:
             vertex[body.particle_of] = np.arange(len(body.rank))
-        if self.tearing is not None:
-            vertex = vertex[self.tearing.home.numpy()]
+        return vertex if self.tearing is None else vertex[self.tearing.home.numpy()]
+
+    def _named(self, found: ContactList) -> ContactList:
+        """Contacts with the bodies and vertices that touch."""
         body_of = self.model.particles.body[found.particle]
-        return dataclasses.replace(found, body=body_of, vertex=vertex[found.particle])
+        return dataclasses.replace(found, body=body_of, vertex=self._vertices()[found.particle])
+
+    def body_contact_list(self) -> TouchList:
+        """Contacts of bodies with each other and themselves now, with their forces, measured as by `contact_forces`.
+
+        Some are near only, and have no force.
+        """
+        if not self.body_contacts.active:
+            return self._named_bodies(self.body_contacts.read(self.state, self.dt))
+        return self._trial()[2]
+
+    def _named_bodies(self, found: BodyContactList) -> TouchList:
+        """Contacts between bodies with their names, and the vertices that touch."""
+        names = tuple(body.name for body in self.model.bodies)
+        columns = {field.name: getattr(found, field.name) for field in dataclasses.fields(BodyContactList)}
+        return TouchList(**columns, names=names, vertices=self._vertices()[found.particles])
+
+    def contact_force_between(self, body: str | int, other: str | int) -> np.ndarray:
+        """The force of a body or a collider on a body [N] (3,).
+
+        Args:
+            body: on which it acts; name or number.
+            other: which exerts it: name or number of a body, or the name of a collider that no body has.
+        """
+        which = self.body(body)
+        colliders = [collider.name for collider in self.pipeline.colliders]
+        bodies = [b.name for b in self.model.bodies]
+        if isinstance(other, str) and other in colliders and other not in bodies:
+            found, forces = self.contact_forces()
+            mine = (found.body == bodies.index(which.name)) & (found.collider == colliders.index(other))
+            return forces[mine].sum(axis=0)
+        if isinstance(other, str) and other not in bodies:
+            raise InputError(
+                f"no body or collider {other!r}",
+                "contact_force_between",
+                f"The bodies are: {', '.join(bodies)}; the colliders: {', '.join(colliders) or 'none'}",
+            )
+        return self.body_contact_list().force_on(which.name, self.body(other).name)
+
+    def vertex_contact_forces(self, body: str | int | None = None) -> np.ndarray:
+        """The force of all bodies and colliders on each vertex [N] (n, 3), like `positions`."""
+        between, colliders = self._particle_contact_forces()
+        bodies = self.model.bodies if body is None else [self.body(body)]
+        return np.concatenate([(between + colliders)[b.particle_of] for b in bodies])
+
+    def _particle_contact_forces(self) -> tuple[np.ndarray, np.ndarray]:
+        """Forces of bodies and of colliders on each particle, in the model's order [N] (n, 3)."""
+        count = self.state.count
+        colliders = np.zeros((count, 3))
+        if not self.body_contacts.active and not self.pipeline.slots:
+            return np.zeros((count, 3)), colliders
+        found, forces, met = self._trial()
+        np.add.at(colliders, found.particle, forces)
+        return met.particle_forces(count), colliders
+
+    def contact_pressures(self) -> np.ndarray:
+        """What `quantity` calls 'contact' of each particle [N] (n,), in the model's order."""
+        return sum(np.linalg.norm(forces, axis=1) for forces in self._particle_contact_forces())
 
     def contact_forces(self) -> tuple[ContactList, np.ndarray]:
         """Contacts now and the force of each on its particle [N] (c, 3), measured by a step that is then undone.
 
         The forces are those of one step: a body that trembles on a floor is carried on average only.
         """
+        if not self.pipeline.slots:
+            return self._named(self.contacts.read()), np.zeros((0, 3))
+        return self._trial()[:2]
+
+    def _trial(self) -> tuple[ContactList, np.ndarray, TouchList]:
+        """Contacts with colliders now, their forces [N] (c, 3) and those between bodies, by a step that is undone."""
+        self._tell_of_lost_contacts()
         state = self.state
         touched = [*self.arrays().values(), state.x_next, state.v_next, state.f_ext]
-        touched += [self.contacts.surface, self.contacts.depth]
+        touched += [self.contacts.surface, self.contacts.depth, *last_step_arrays(self.body_contacts)]
         saved = [wp.clone(array) for array in touched]
         self.world.has_f_ext = self.is_forced()
-        if self.is_forced():
-            self.apply_forces()
         mass = self.masses()
-        found, forces = trial_forces(state, self.solvers, self.pipeline, self.contacts, mass, self.dt)
-        for array, values in zip(touched, saved, strict=True):
-            wp.copy(array, values)
-        return self._named(found), forces
+        done = False
+        while not done:
+            self.body_contacts.begin_frame(self.frame_dt)
+            if self.is_forced():
+                self.apply_forces()
+            found, forces, met = trial_forces(
+                state, self.solvers, self.pipeline, self.contacts, self.body_contacts, mass, self.dt
+            )
+            for array, values in zip(touched, saved, strict=True):
+                wp.copy(array, values)
+            done = not self.make_room_for_contacts()
+        return self._named(found), forces, self._named_bodies(met)
 
     def collider(self, name: str) -> Collider:
         """A collider by name, as it is now: where `move_collider` has brought it."""

@@ -32,6 +32,7 @@ from pliant.mesh.tets import TetMesh
 from pliant.mesh.wrinkles import Wrinkles, as_wrinkles, wrinkled
 from pliant.model.model import Model
 from pliant.model.state import State
+from pliant.overlaps import warn_about_overlaps
 from pliant.scene_checks import (
     as_bends,
     as_capacity,
@@ -396,6 +397,7 @@ class Scene(SceneColliders, SceneHolding):
         else:
             sim.substeps = chosen.substeps
         warn_about_start(sim)
+        warn_about_overlaps(sim)
         return sim
 
     def _solvers(self, model: Model, state: State, world: World, device: str) -> list[Solver]:

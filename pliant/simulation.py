@@ -95,6 +95,7 @@ class Simulation(Touching):
         self.skins = BodySkins(model.bodies, device, model.particles, self.tearing)
         self._parting = PartingSkins(model.bodies, self.skins)
         self._told_of_break = False
+        self._told_of_passing = False
         self._skins_stale = True
         self.guard = Guard(model, device, stretch_limit)
         for solver in self.solvers:
@@ -102,6 +103,7 @@ class Simulation(Touching):
             if hasattr(solver, "watched_by"):
                 solver.watched_by(self.guard)
         self.quantities = Quantities(model, device)
+        self.quantities.contact = self.contact_pressures
         if self.tearing is not None:
             self.quantities.follow(self.tearing.fans(), self.tearing.rest_inv)
         self.stable_dt = math.inf
@@ -161,6 +163,7 @@ class Simulation(Touching):
             if check:
                 self._stop_if_bad()
                 self._break_bodies()
+                self._tell_of_passing()
             else:
                 self._unchecked = True
 
@@ -175,6 +178,7 @@ class Simulation(Touching):
         """Do the frame again with larger tables, where contacts did not fit into them."""
         while self.body_contacts.grow():
             self._programs.clear()
+            self._forget_passing()
             for name, array in self.arrays().items():
                 wp.copy(array, self._good[name])
             self.follow_restored()
@@ -182,13 +186,36 @@ class Simulation(Touching):
 
     def _tell_of_lost_contacts(self) -> None:
         """Tell of contacts that did not fit in frames which were not checked, and make room for more."""
-        if self.body_contacts.grow():
-            self._programs.clear()
+        if self.make_room_for_contacts():
             self.notes.append(
                 f"There was too little room for contacts in one of the frames {self._good_frame + 1} to "
                 f"{self.frame_number}, which were not checked one by one: some were not seen. There is more room now."
             )
             warnings.warn(self.notes[-1], stacklevel=4)
+
+    def make_room_for_contacts(self) -> bool:
+        if not self.body_contacts.grow():
+            return False
+        self._programs.clear()
+        return True
+
+    def _tell_of_passing(self) -> None:
+        """Tell, once, of something thin that has passed through something."""
+        careful = getattr(self.body_contacts, "careful", None)
+        if careful is None or self._told_of_passing or not careful.left.numpy()[0]:
+            return
+        self._told_of_passing = True
+        self.notes.append(
+            f"Something passed through a sheet or a rod by frame {self.frame_number}, though it was stopped again and "
+            "again. More substeps, or a larger thickness of the contacts, hold it better."
+        )
+        warnings.warn(self.notes[-1], stacklevel=3)
+
+    def _forget_passing(self) -> None:
+        """The last frame is done again: what passed in it has not."""
+        careful = getattr(self.body_contacts, "careful", None)
+        if careful is not None and not self._told_of_passing:
+            careful.left.zero_()
 
     def _tell_of_pins(self) -> None:
         """Tell the methods which particles are pinned, where that has changed."""
@@ -366,6 +393,8 @@ class Simulation(Touching):
                         timed(f"resolve {solver.name}", lambda s=solver: s.resolve(self.state, self.contacts, self.dt))
                     if self.attachments.count:
                         timed("attachments", lambda: self.attachments.apply(self.state, self.dt))
+                    if self.body_contacts.active:
+                        timed("contacts", lambda: self.body_contacts.finish(self.state, self.dt))
             if self.skins.active:
                 timed("skin", lambda: self.skins.update(self.state.x))
             timed("guard", lambda: self.guard.look(self.state))
@@ -422,6 +451,7 @@ class Simulation(Touching):
     def adopt(self, other: Simulation) -> None:
         """Become another simulation in place, for those who hold a reference to this one."""
         self.__dict__ = dict(other.__dict__)
+        self.quantities.contact = self.contact_pressures
 
     def view(self, **options: Any) -> Any:
         """Show it in a page, where it can be dragged and changed, and go on at once; see `pliant.show`.

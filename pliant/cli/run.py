@@ -27,7 +27,11 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--device", default="auto", metavar="DEVICE", help="cpu, cuda:0 or auto (the default)")
     parser.add_argument("--solver", metavar="METHOD", help="simulate all bodies with this method")
     parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="a solver setting, such as integrator=verlet"
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a setting of solvers, such as integrator=verlet, or of contacts, such as contact.between=all",
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for all that is written (default: out/NAME)")
     film = parser.add_mutually_exclusive_group()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 import warp as wp
@@ -37,6 +38,7 @@ QUANTITIES: dict[str, Quantity] = {
         Quantity("strain", "", "largest change of length in any direction, over the length at rest"),
         Quantity("stress", "Pa", "von Mises stress of the material's linear elasticity, turned with the body"),
         Quantity("speed", "m/s", "speed of the particle"),
+        Quantity("contact", "N", "how hard other bodies and colliders press on it"),
     )
 }
 """What can be measured of every body, by name."""
@@ -48,11 +50,15 @@ class Quantities:
     Args:
         model: what is simulated.
         device: where it lives.
+
+    Attributes:
+        contact: gives how hard contacts press on each particle [N] (n,); nothing touches while it is None.
     """
 
     def __init__(self, model: Model, device: str):
         self._model = model
         self.device = device
+        self.contact: Callable[[], np.ndarray] | None = None
         self._out = wp.zeros(model.particles.count, dtype=float, device=device)
         self._strain: Strain | None = None
         self._torn: FanStrain | None = None
@@ -69,6 +75,10 @@ class Quantities:
             raise InputError(f"no quantity {name!r}", "quantity", f"Use one of: {', '.join(QUANTITIES)}")
         if name == "speed":
             launch(find_speed, state.count, [state.v], [self._out], device=self.device)
+            return self._out
+        if name == "contact":
+            pressed = np.zeros(state.count) if self.contact is None else self.contact()
+            self._out.assign(pressed.astype(np.float32))
             return self._out
         if self._strain is None:
             self._strain = Strain(self._model, self.device)

@@ -8,6 +8,7 @@ from typing import Any
 
 from pliant.collide.collider import Collider, Surface
 from pliant.collide.shapes import collider_classes
+from pliant.collide.soft.settings import ContactSettings
 from pliant.forces.inside import INSIDES
 from pliant.forces.wind_settings import Air, Gusts
 from pliant.materials import Material, RawConstants
@@ -250,6 +251,7 @@ def scene_table() -> Table:
                 },
                 "what holds for the whole scene",
             ),
+            "contact": Table(settings_of(ContactSettings), "how bodies meet each other and themselves"),
             "solver": Table(
                 {name: Table(settings_of(cls.Settings), f"settings of {name}") for name, cls in methods.items()},
                 "settings of each method",

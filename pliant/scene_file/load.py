@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from pliant.collide.shapes import collider_classes
+from pliant.collide.soft.settings import ContactSettings
 from pliant.errors import InputError
 from pliant.forces.inside import as_inside
 from pliant.materials import PRESETS, Material, RawConstants
@@ -38,6 +39,8 @@ from pliant.vectors import as_count, as_positive
 SHIPPED = Path(__file__).parent.parent / "scenes"
 LARGEST_FILE = 64 << 20
 MOST_FRAMES = 100_000_000
+CONTACT = "contact"
+"""The table of how bodies meet, and what its settings are called by on the command line."""
 # Bytes of a name that files begin with: systems take 255 for the whole.
 LONGEST_FILE_NAME = 200
 
@@ -50,7 +53,7 @@ class Overrides:
         frames: frames of the run. seconds: its duration instead [s].
         substeps: steps per frame. dt: the time step instead [s]; rounded so that whole steps fill a frame.
         method: how all bodies are simulated.
-        settings: solver settings as ``key=value`` or ``method.key=value``.
+        settings: solver settings as ``key=value`` or ``method.key=value``; of contacts ``contact.key=value``.
     """
 
     frames: int | None = None
@@ -255,7 +258,8 @@ class _Builder:
         frame_dt = table.get("frame_dt", SceneSettings().frame_dt)
         frames, substeps = _timing(self.overrides, frames, table.get("substeps"), frame_dt)
         table["substeps"] = substeps
-        self.scene = Scene(name=self.data.get("name") or self.path.stem, **table)
+        contact = self.data.get("contact", {})
+        self.scene = Scene(name=self.data.get("name") or self.path.stem, contact=contact, **table)
         self._check_name()
         for k in range(len(self.data.get("material", []))):
             self._add_material(("material", k))
@@ -442,7 +446,10 @@ class _Builder:
         used = list(dict.fromkeys(b.method for b in self.scene.bodies))
         for text in self.overrides.settings:
             for method, key, value in _parse_override(text, used):
-                self.scene.configure(method, **{key: value})
+                if method == CONTACT:
+                    self.scene.contact = dataclasses.replace(self.scene.contact, **{key: value})
+                else:
+                    self.scene.configure(method, **{key: value})
 
     def _camera(self) -> tuple[Camera | None, tuple[float, float, float] | None]:
         table = dict(self.data.get("camera", {}))
@@ -478,6 +485,9 @@ class _Builder:
             method: dataclasses.asdict(solver_class(method).Settings(**self.scene.solver_settings.get(method, {})))
             for method in sorted({b.method for b in self.scene.bodies})
         }
+        document.pop(CONTACT, None)
+        if self.scene.contact.between != "none":
+            document[CONTACT] = dataclasses.asdict(self.scene.contact)
         text = json.dumps([document, self.overrides.method], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -516,18 +526,19 @@ def _timing(overrides: Overrides, frames: int, substeps: int | None, frame_dt: f
 
 
 def _parse_override(text: str, used: list[str]) -> list[tuple[str, str, Any]]:
-    """``key=value`` for every method in use that has the key, or ``method.key=value``."""
+    """``key=value`` for every method in use that has the key, ``method.key=value`` or ``contact.key=value``."""
     where = f"--set {text}"
     left, equals, right = text.partition("=")
     if not equals or not left.strip():
         raise InputError(f"{text!r} is not key=value", "--set", "Give such as: --set integrator=verlet")
     method, dot, key = left.strip().rpartition(".")
-    if dot and method not in solver_classes():
-        raise InputError(f"no method {method!r}", where, suggest(method, solver_classes(), "The methods are"))
+    tables = {name: cls.Settings for name, cls in solver_classes().items()} | {CONTACT: ContactSettings}
+    if dot and method not in tables:
+        raise InputError(f"no method {method!r}", where, suggest(method, tables, "Known are"))
     found = []
     known: list[str] = []
     for name in [method] if dot else used:
-        fields = {field.name: field for field in dataclasses.fields(solver_class(name).Settings)}
+        fields = {field.name: field for field in dataclasses.fields(tables[name])}
         known += fields
         if key in fields:
             found.append((name, key, _parse_value(fields[key], right.strip(), where)))

@@ -70,6 +70,9 @@ class _Writer:
         scene = dict(self.tables.get("scene", {}))
         frames = scene.pop("frames", 240)
         name = {"name": self.tables["name"]} if self.tables.get("name") else {}
+        contact = dict(self.tables.get("contact", {}))
+        if contact:
+            scene["contact"] = contact["between"] if set(contact) == {"between"} else contact
         parts = [f"scene = {call('pliant.Scene', keywords({**name, **scene}))}"]
         parts += [
             "\n".join(f"scene.{call('configure', [_literal(m), *keywords(v)])}" for m, v in self._solvers()),

@@ -233,7 +233,7 @@ class Document:
         defaults = {k: plain(getattr(plain_scene, k, getattr(plain_scene.settings, k, None))) for k in known}
         scene = {**defaults, "name": self.name, "description": tables.get("description", "")}
         given = dict(tables.get("scene", {}))
-        given |= {"gusts": 0.0, "still_air": False}
+        given |= {"gusts": 0.0, "still_air": False, "contact": tables.get("contact", {}).get("between", "none")}
         if isinstance(given.get("wind"), dict):  # the air, in parts
             air = given["wind"]
             given["wind"] = air.get("velocity", defaults["wind"])
@@ -291,8 +291,8 @@ class Document:
 
         Args:
             target: ``{"scene": True}``, ``{"body": NAME}``, ``{"material": NAME of body}``,
-                ``{"matching": NAME of body}``, ``{"solver": METHOD}``, ``{"collider": NAME}``, ``{"camera": True}``
-                or ``{"film": True}``.
+                ``{"matching": NAME of body}``, ``{"solver": METHOD}``, ``{"contact": True}``,
+                ``{"collider": NAME}``, ``{"camera": True}`` or ``{"film": True}``.
             key: as in scene files; of a material also 'preset', which replaces all of it.
             value: as in scene files. Changes of one value within a second of each other are undone together.
         """

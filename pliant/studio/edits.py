@@ -100,6 +100,9 @@ def _set_scene(tables: Tables, folder: Path, name: Any, key: str, value: Any) ->
     if key in ("name", "description"):
         _put(tables, key, _checked(_form().keys, key, value, "scene"))
         return
+    if key == "contact":
+        _set_section("contact")(tables, folder, name, "between", None if value == "none" else value)
+        return
     wind = tables.get("scene", {}).get("wind")
     if key == "wind" and isinstance(wind, dict) and isinstance(value, list):
         # a velocity alone leaves gusts and the rest of the air as they are
@@ -243,6 +246,7 @@ TARGETS: dict[str, Any] = {
     "material": _set_material,
     "matching": _set_matching,
     "solver": _set_solver,
+    "contact": _set_section("contact"),
     "collider": _set_collider,
     "camera": _set_section("camera"),
     "film": _set_section("film"),

@@ -211,11 +211,16 @@ def _contacts(lane: Lane, number: int) -> np.ndarray:
     """Point, normal, force [N] and lane of every contact (c, 8) float32."""
     sim = lane.sim
     assert sim is not None
-    found, force = sim.contact_forces()
+    met, (found, force) = sim.body_contact_list(), sim.contact_forces()
     rows = np.zeros((len(found), 8), np.float32)
     if len(found):
         rows[:, 0:3] = sim.state.x.numpy()[found.particle]
         rows[:, 3:6] = found.normal
         rows[:, 6] = np.linalg.norm(force, axis=1)
-        rows[:, 7] = number
+    size = np.linalg.norm(met.force, axis=1)
+    pressed = size > 0.0
+    between = np.zeros((int(pressed.sum()), 8), np.float32)
+    between[:, 0:3], between[:, 3:6], between[:, 6] = met.point[pressed], met.normal[pressed], size[pressed]
+    rows = np.concatenate([rows, between])
+    rows[:, 7] = number
     return np.nan_to_num(rows)

@@ -154,10 +154,17 @@ class HeatCarrier:
         launch(kernels.sample_values, len(self._rows), [self._rows, self.values], [self._sample], device=self.device)
         sample = self._sample.numpy()
         sample = sample[np.isfinite(sample)]
-        if not len(sample):
-            return 0.0
-        place = min(int(SHARE * len(sample)), len(sample) - 1)
-        return float(np.partition(sample, place)[place])
+        level = _level(sample)
+        # where most have no heat at all, as far from contacts, those that have some set the scale
+        return level if level > 0.0 else _level(sample[sample > 0.0])
+
+
+def _level(sample: np.ndarray) -> float:
+    """What most of a sample stays below; zero if there is none."""
+    if not len(sample):
+        return 0.0
+    place = min(int(SHARE * len(sample)), len(sample) - 1)
+    return float(np.partition(sample, place)[place])
 
 
 def _wide(rows: np.ndarray, width: int) -> np.ndarray:

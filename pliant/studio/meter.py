@@ -36,7 +36,8 @@ class Meter:
         energy = {"kinetic": found.kinetic, "elastic": found.elastic, "potential": found.potential}
         if all(np.isfinite(list(energy.values()))):
             self.energy = {name: float(value) for name, value in energy.items()}
-        self.contacts = len(lead.contacts.read())
+        between = lead.body_contacts.read(lead.state, lead.dt)
+        self.contacts = len(lead.contacts.read()) + int((between.depth > 0.0).sum())
         if len(lanes) > 1:
             compare_lanes(lanes, reference)
         taken = time.perf_counter() - begin

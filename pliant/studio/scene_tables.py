@@ -16,6 +16,7 @@ from pliant.assembly import BodyEntry
 from pliant.attachments import AttachmentEntry
 from pliant.collide.collider import Collider, described_fields
 from pliant.collide.movable import Movable, path_keys
+from pliant.collide.soft.settings import ContactSettings
 from pliant.errors import InputError
 from pliant.files import replace_file
 from pliant.materials import PRESETS, Material
@@ -57,6 +58,9 @@ def scene_tables(scene: Scene, folder: Path) -> dict[str, Any]:
     tables: dict[str, Any] = {"version": VERSION, "name": name if re.match(r"\w", name) else "scene"}
     if general:
         tables["scene"] = general
+    contact = changed(scene.contact, ContactSettings())
+    if contact:
+        tables["contact"] = contact
     solver = {method: {k: v for k, v in s.items() if v is not None} for method, s in scene.solver_settings.items()}
     if any(solver.values()):
         tables["solver"] = {method: settings for method, settings in solver.items() if settings}

@@ -156,7 +156,7 @@ def test_speed_and_names():
     v = np.random.default_rng(0).normal(size=SOLID.vertices.shape)
     sim.set_state("body", velocities=v)
     assert sim.quantity("speed", "body") == pytest.approx(np.linalg.norm(v, axis=1), rel=1e-5)
-    assert list(QUANTITIES) == ["strain", "stress", "speed"] and QUANTITIES["stress"].unit == "Pa"
+    assert list(QUANTITIES) == ["strain", "stress", "speed", "contact"] and QUANTITIES["stress"].unit == "Pa"
     assert all(q.meaning and q.name == name for name, q in QUANTITIES.items())
     with pytest.raises(InputError, match="'warmth'"):
         sim.quantity("warmth")

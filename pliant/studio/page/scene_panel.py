@@ -9,6 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from pliant.collide.shapes import collider_classes
+from pliant.collide.soft.settings import ContactSettings
 from pliant.forces.wind_settings import Air, Gusts
 from pliant.scene import SceneSettings
 from pliant.studio.fields import FieldForm, field_forms, label_of
@@ -75,6 +76,8 @@ class ScenePanel:
             gusts = dataclasses.replace(strength, key="gusts", label="Gusts", default=0.0, low=0.0, high=1.0)
             still = dataclasses.replace(field_forms(Air, keys=("still_air",))[0], label="Still air")
             forms[2:2] = [gusts, still]
+        between = field_forms(ContactSettings, keys=("between",))[0]
+        forms.append(dataclasses.replace(between, key="contact", label="Contact"))
         with ui.element("div").classes("pl-bar"):
             ui.label("Gravity of").classes("pl-hint")
             for name, value in GRAVITIES.items():
