@@ -46,11 +46,11 @@ def test_a_spinning_rope_keeps_both_momenta(device):
     before = sim.diagnostics()
     sim.frame(100)
     after = sim.diagnostics()
-    # a CUDA block settles positions to a grain of about 1e-6 of an edge, and stiff springs feel it
-    slack = 1e-6 if device == "cpu" else 2e-5
+    # measured: 7.7e-7 on the CPU, and 1.5e-6 on CUDA, where a block settles positions to a grain that springs feel
+    slack = 1e-6 if device == "cpu" else 3e-6
     np.testing.assert_allclose(after.momentum, before.momentum, atol=slack * np.linalg.norm(before.momentum))
     spin = lambda d: d.angular_momentum - np.cross(d.mass_centre, d.momentum)
-    np.testing.assert_allclose(spin(after), spin(before), atol=200 * slack * np.linalg.norm(spin(before)))
+    np.testing.assert_allclose(spin(after), spin(before), atol=3e-6 * np.linalg.norm(spin(before)))
 
 
 def test_the_filter_is_never_softer_than_the_body():
