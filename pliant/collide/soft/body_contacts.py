@@ -189,7 +189,8 @@ class BodyContacts:
         moves.rest_speed = REST_SPEED
         found = self.candidates
         table = found.near_triangles
-        inputs = [found.vertex, found.triangles.data, table.found, table.count, table.room, self.surfaces, moves]
+        near = [found.vertex, found.triangles.data, table.found, table.count, found.deep, table.room]
+        inputs = [*near, self.surfaces, moves]
         launch_chunks(touch_triangles, table.things, inputs, [self.vertex_rows, self.full], self.device)
         table = found.near_edges
         inputs = [found.edges.data, self.out, table.found, table.count, table.room, self.surfaces, moves]

@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from pliant.collide.soft.near_native import find_overlaps
+from pliant.collide.soft.near_native import find_overlaps, inside_of
 from pliant.collide.soft.tree_kernels import Box, TreeData, apart, grown, no_box
 
 wp.set_module_options({"enable_backward": False})
@@ -51,6 +51,7 @@ def find_triangles(
     chunk: int,
     vertex: wp.array(dtype=int),
     vertex_body: wp.array(dtype=int),
+    kind: wp.array(dtype=int),
     tree: TreeData,
     partner: wp.array(dtype=int),
     partners: wp.array(dtype=int),
@@ -65,22 +66,29 @@ def find_triangles(
     things: int,
     found_out: wp.array(dtype=int),
     count_out: wp.array(dtype=int),
+    deep_out: wp.array(dtype=int),
     full_out: wp.array(dtype=int),
 ):
-    """The triangles whose boxes touch that of each vertex, body by body: their places in the tree."""
+    """The triangles that each vertex may meet, body by body, as their places in the tree; and where it is deep inside a
+    solid, the nearest of that."""
     first_item = (start + wp.tid()) * chunk
     for k in range(first_item, wp.min(first_item + chunk, things)):
         i = vertex[k]
         b = vertex_body[k]
         box = grown(no_box(), x[i], x_next[i], v[i], ahead[0], radius[i])
         found = int(0)
+        deep = int(-1)
         for j in range(wp.min(partners[b], partner_room)):
             other = partner[b * partner_room + j]
+            before = found
             found = find_overlaps(
                 tree, other, box.low, box.high, i, i, 0, x, x_next, v, radius, ahead[0], reach, found, room, k * room,
                 found_out,
             )  # fmt: skip
+            if found == before and other != b and kind[other] == 0 and deep < 0:
+                deep = inside_of(tree, other, i, x)
         count_out[k] = found
+        deep_out[k] = deep
         if found > room:
             full_out[0] = 1
 

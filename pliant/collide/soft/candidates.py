@@ -74,6 +74,8 @@ class Candidates:
         triangles, edges: the trees.
         partners: bodies near each body. near_triangles: candidates of each vertex, as places in the tree of triangles;
             near_edges: those of each place in the tree of edges, behind it.
+        deep: the triangle, as its place in the tree, that is nearest to a vertex which is further inside a solid than
+            the reach; -1 for others.
         full: set when a table had too little room.
     """
 
@@ -89,7 +91,8 @@ class Candidates:
         ints = lambda values: wp.array(np.ascontiguousarray(values, np.int32), dtype=int, device=device)
         self.vertex, self.vertex_body = ints(features.vertices), ints(features.vertex_body)
         self.edge_body = ints(features.edge_body[self.edges.order])
-        self.selfs = ints(selfs)
+        self.selfs, self.kind = ints(selfs), ints(features.kind)
+        self.deep = ints(np.full(max(len(features.vertices), 1), -1))
         count = len(features.vertices)
         self.partners = Table(self.bodies, min(self.bodies, 16), device)
         self.near_triangles = Table(count, 16, device)
@@ -133,9 +136,10 @@ class Candidates:
         launch(kernels.find_partners, self.bodies, bodies, found, device=self.device, grain=64)
         near = [self.partners.found, self.partners.count, self.partners.room]
         table = self.near_triangles
-        here = [self.vertex, self.vertex_body, self.triangles.data, *near]
+        here = [self.vertex, self.vertex_body, self.kind, self.triangles.data, *near]
         inputs = [*here, x, x_next, v, self.radius, ahead, self.reach, table.room, table.things]
-        launch_chunks(kernels.find_triangles, table.things, inputs, [table.found, table.count, self.full], self.device)
+        found = [table.found, table.count, self.deep, self.full]
+        launch_chunks(kernels.find_triangles, table.things, inputs, found, self.device)
         if self.edges.count:
             self.edges.fit(x, x_next, v, self.radius, ahead, self.reach)
             table = self.near_edges

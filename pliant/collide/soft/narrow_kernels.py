@@ -361,6 +361,7 @@ def touch_triangles(
     tree: TreeData,
     candidate: wp.array(dtype=int),
     candidates: wp.array(dtype=int),
+    deep: wp.array(dtype=int),
     room: int,
     of: Surfaces,
     m: Moves,
@@ -411,6 +412,19 @@ def touch_triangles(
                         i, near + 1, next, candidate, tree.corners, of.radius, 1.0 + SLACK, m.x, m.x_next
                     )
             j = next
+        if deep[k] >= 0:
+            # far inside a solid: out by the nearest way, slowly
+            corner = tree.corners[deep[k]]
+            touch = meet_triangle(i, corner, 1.0e10, 1, m.x_next)
+            if touch.found != 0 and touch.distance < 0.0:
+                if found < rows_out.room:
+                    ids = triangle_ids(i, corner)
+                    apart = of.radius[i] + of.radius[corner[0]]
+                    row = k * rows_out.room + found
+                    write_row(rows_out, row, ids, triangle_signs(touch.weights), touch, apart, of, m)
+                    rows_out.friction[row] = wp.vec2(0.0, 0.0)
+                    rows_out.bounce[row] = 0.0
+                found += 1
         rows_out.count[k] = wp.min(found, rows_out.room)
         if found > rows_out.room:
             full_out[0] = 1

@@ -154,6 +154,82 @@ def find_overlaps(
 
 
 @wp.func_native("""
+const float* p = (const float*)(x.data);
+const float* P = p + 3 * (size_t)one;
+const float* node_low = (const float*)(tree.low.data);
+const float* node_high = (const float*)(tree.high.data);
+const float* item_low = (const float*)(tree.item_low.data);
+const float* item_high = (const float*)(tree.item_high.data);
+const int* skip = (const int*)(tree.skip.data);
+const int* first = (const int*)(tree.first.data);
+const int* items = (const int*)(tree.items.data);
+const int* corners = (const int*)(tree.corners.data);
+const int end = ((const int*)(tree.roots.data))[body + 1];
+int node = ((const int*)(tree.roots.data))[body];
+auto dot = [](const float* a, const float* b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; };
+// squared distance from a box
+auto from_box = [&](const float* l, const float* h) {
+    float sum = 0.0f;
+    for (int k = 0; k < 3; ++k) {
+        float d = P[k] < l[k] ? l[k] - P[k] : (P[k] > h[k] ? P[k] - h[k] : 0.0f);
+        sum += d * d;
+    }
+    return sum;
+};
+auto to_segment = [&](const float* A, const float* B) {
+    float e[3], q[3];
+    for (int k = 0; k < 3; ++k) { e[k] = B[k] - A[k]; q[k] = P[k] - A[k]; }
+    float ee = dot(e, e), w = ee > 1e-20f ? dot(q, e) / ee : 0.0f;
+    w = w < 0.0f ? 0.0f : (w > 1.0f ? 1.0f : w);
+    for (int k = 0; k < 3; ++k) q[k] -= w * e[k];
+    return dot(q, q);
+};
+if (node >= end || from_box(node_low + 3 * (size_t)node, node_high + 3 * (size_t)node) > 0.0f) return -1;
+int best = -1;
+float best_near = 1e30f, best_faces = -1.0f, best_side = 1.0f;
+while (node < end) {
+    if (from_box(node_low + 3 * (size_t)node, node_high + 3 * (size_t)node) > 1.001f * best_near) {
+        node = skip[node];
+        continue;
+    }
+    const int stop = first[node] + items[node];
+    for (int i = first[node]; i < stop; ++i) {
+        if (from_box(item_low + 3 * (size_t)i, item_high + 3 * (size_t)i) > 1.001f * best_near) continue;
+        const int* t = corners + 3 * (size_t)i;
+        const float *A = p + 3 * (size_t)t[0], *B = p + 3 * (size_t)t[1], *C = p + 3 * (size_t)t[2];
+        float u[3], v[3], r[3];
+        for (int k = 0; k < 3; ++k) { u[k] = B[k] - A[k]; v[k] = C[k] - A[k]; r[k] = P[k] - A[k]; }
+        float n[3] = {u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]};
+        float nn = dot(n, n), h = dot(n, r);
+        if (nn <= 0.0f) continue;
+        float c0[3] = {r[1] * v[2] - r[2] * v[1], r[2] * v[0] - r[0] * v[2], r[0] * v[1] - r[1] * v[0]};
+        float c1[3] = {u[1] * r[2] - u[2] * r[1], u[2] * r[0] - u[0] * r[2], u[0] * r[1] - u[1] * r[0]};
+        float beta = dot(c0, n), gamma = dot(c1, n), near;
+        if (beta >= 0.0f && gamma >= 0.0f && beta + gamma <= nn) {
+            near = h * h / nn;
+        } else {
+            float a = to_segment(A, B), b = to_segment(B, C), c = to_segment(C, A);
+            near = a < b ? a : b;
+            near = near < c ? near : c;
+        }
+        float faces = near > 0.0f ? h * h / (nn * near) : 1.0f;
+        if (near < 0.9998f * best_near || (near < 1.0002f * best_near && faces > best_faces)) {
+            best = i;
+            best_near = near;
+            best_faces = faces;
+            best_side = h;
+        }
+    }
+    ++node;
+}
+return best_side < 0.0f ? best : -1;
+""")
+def inside_of(tree: TreeData, body: int, one: int, x: wp.array(dtype=wp.vec3)) -> int:
+    """The triangle of a solid, as its place in the tree, that is nearest to a vertex inside; -1 for one outside."""
+    ...
+
+
+@wp.func_native("""
 const float* p0 = (const float*)(x.data);
 const float* p1 = (const float*)(x_next.data);
 auto grow = [&](int i, float* low, float* high) {

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import Material, Scene, SurfaceMesh, shapes
+from pliant.bench.pile import deepest
 from pliant.collide.soft.settings import ContactSettings, as_contact
 from pliant.errors import InputError
 from pliant.mesh.repair.intersect import self_intersections
@@ -204,6 +205,18 @@ def test_bodies_that_start_inside_each_other_come_apart_gently(device):
     assert sim.positions("b1")[:, 1].min() > sim.positions("b0")[:, 1].max() - 1e-3
     # they are let go at a speed of about a third of a metre per second, and not shot off
     assert fastest < 2.0
+
+
+def test_bodies_that_start_deep_inside_each_other_come_apart(device):
+    """A third of the way inside, much further than contacts are watched."""
+    scene = Scene(gravity=(0, 0, 0), contact="bodies")
+    for k in range(2):
+        scene.add_body(cube(6), RUBBER, method="shape_matching", name=f"b{k}", position=(0.02, 0.13 * k, 0.01 * k))
+    sim = scene.build(device)
+    assert deepest(sim) == pytest.approx(0.07, abs=1e-3) and sim.body_contacts.features.reach < 0.02
+    sim.frame(90)
+    assert deepest(sim) < 2e-3
+    assert np.linalg.norm(sim.positions("b1").mean(axis=0) - sim.positions("b0").mean(axis=0)) < 0.8
 
 
 def test_contact_is_off_unless_it_is_asked_for(device):
