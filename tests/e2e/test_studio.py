@@ -164,9 +164,9 @@ def test_the_very_vertex_that_is_grabbed_follows_the_mouse(visit):
     assert pull["at"] == pytest.approx(visitor.page.evaluate(own, place["vertex"]), abs=1e-4)
     goal = place["x"] + 30, place["y"] - 90
     mouse.move(*goal, steps=6)
-    visitor.ask("play")
     # a body hangs 44 mm below the hand that holds it
     far = visitor.page.evaluate(OFF, [place["vertex"], *goal])
+    visitor.ask("play")
     visitor.until(f"([vertex, x, y, far]) => ({OFF})([vertex, x, y]) < far", [place["vertex"], *goal, 0.5 * far])
     visitor.until_time(1.0)
     nearest = visitor.page.evaluate(
