@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import tomllib
 from urllib.parse import urlsplit
@@ -287,6 +288,8 @@ def test_the_page_comes_back_after_a_crash(browser, tmp_path):
     studio = Studio(tmp_path / "project", str(scene))
     again = visitor = None
     try:
+        from playwright.sync_api import Error as PageError
+
         visitor = Visitor(browser, studio.link)
         visitor.ask("add_body", table={**BLOCK, "name": "second", "position": [0.6, 0.4, 0.0]})
         visitor.until_names(["block", "second"])
@@ -305,13 +308,14 @@ def test_the_page_comes_back_after_a_crash(browser, tmp_path):
         visitor.until_time(0.1)
         visitor.find("body-second").wait_for()
         # the panels are alive, too
-        for _ in range(20):
-            # a click while the page is being loaded again is lost, as it is for a person
-            if visitor.find("remove-body-second").is_visible():
-                visitor.click("remove-body-second")
-            visitor.page.wait_for_timeout(1000)
-            if visitor.names() == ["block"]:
-                break
+        for _ in range(60):
+            # while the page is being loaded again there is no view, and a click is lost, as it is for a person
+            with contextlib.suppress(PageError):
+                if visitor.find("remove-body-second").is_visible():
+                    visitor.find("remove-body-second").click(timeout=3000)
+                visitor.page.wait_for_timeout(1000)
+                if visitor.names() == ["block"]:
+                    break
         visitor.until_names(["block"])
     finally:
         if visitor is not None:
