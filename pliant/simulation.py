@@ -477,4 +477,5 @@ class Simulation(Touching):
             arrays |= {f"forces.{k}": a for k, a in force.arrays().items()}
         arrays |= {f"attachments.{k}": a for k, a in self.attachments.arrays().items()}
         arrays |= {f"wind.{k}": a for k, a in self.wind.arrays().items()}
+        arrays |= {f"contact.{k}": a for k, a in self.body_contacts.arrays().items()}
         return arrays

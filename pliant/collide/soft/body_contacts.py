@@ -11,10 +11,12 @@ import warp as wp
 from pliant.collide.soft import response_kernels
 from pliant.collide.soft.candidates import Candidates, launch_chunks
 from pliant.collide.soft.careful import Careful
+from pliant.collide.soft.contact_rows import Rows, Sums
 from pliant.collide.soft.features import THIN, Features
-from pliant.collide.soft.narrow_kernels import Moves, Rows, Surfaces, touch_edges, touch_triangles
+from pliant.collide.soft.narrow_kernels import Moves, Surfaces
 from pliant.collide.soft.settings import ContactSettings
-from pliant.launch import launch, repeat_while
+from pliant.collide.soft.touch_kernels import Near, touch
+from pliant.launch import launch, repeat_while, thread_count
 from pliant.model.model import Model
 from pliant.model.state import State
 
@@ -24,7 +26,7 @@ STRIDE = 1 << 16
 """The most CUDA threads that walk through all contacts."""
 GAPS_A_STEP = 4.0
 """How far the fastest may go in a step, over what is kept free around something thin."""
-ROUNDS = 4
+ROUNDS = 2
 """How often contacts are found and resolved at most where something is thin."""
 REST_SPEED = 0.05
 """Approach slower than this does not bounce [m/s]."""
@@ -70,6 +72,7 @@ class BodyContacts:
     def __init__(self, model: Model, settings: ContactSettings, device: str):
         self.settings = settings
         self.device = device
+        self.is_listed = int(device != "cpu")
         self.model = model
         thin = any(not body.options.get("is_solid") for body in model.bodies)
         self.active = settings.between == "all" or (settings.between == "bodies" and len(model.bodies) > 1)
@@ -94,10 +97,10 @@ class BodyContacts:
         self.candidates = Candidates(features, model.particles.rest, selfs, surfaces.radius, device)
         self.out = wp.array(features.out[self.candidates.edges.order], dtype=wp.vec2i, device=device)
         count = model.particles.count
-        sums = response_kernels.Sums()
+        sums = Sums()
         sums.contacts = wp.zeros(count, dtype=int, device=device)
-        sums.push = wp.zeros((count, 3), dtype=wp.int64, device=device)
-        sums.kick = wp.zeros((count, 3), dtype=wp.int64, device=device)
+        sums.particles, sums.parts = count, thread_count() if device == "cpu" else 1
+        sums.push, sums.kick = (wp.zeros((sums.parts * count, 3), dtype=wp.int64, device=device) for _ in range(2))
         mass = model.particles.mass[model.particles.mass > 0.0]
         sums.scale = WHOLE / float(mass.min())
         self.sums = sums
@@ -154,26 +157,19 @@ class BodyContacts:
     def _push_apart(self, state: State) -> None:
         """Change x_next and v_next by what the contacts do."""
         rows = [self.vertex_rows, self.edge_rows]
-        launch(response_kernels.forget_active, 1, [], rows, device=self.device)
-        self._strided(response_kernels.list_active, [], rows)
-        self._strided(response_kernels.count_contacts, rows, [self.sums])
+        threads = min(self._things(), STRIDE) if self.is_listed else self.sums.parts
         passes = self.settings.iterations
-        here = [state.inv_mass, state.x, state.x_next, state.v_next]
+        here = [threads, self.is_listed, state.inv_mass, state.x, state.x_next, state.v_next]
         for k in range(passes):
-            self._strided(response_kernels.push_contacts, here, [*rows, self.sums])
+            outputs = [*rows, self.sums]
+            launch(response_kernels.push_contacts, threads, here, outputs, device=self.device, block_dim=64, grain=1)
             launch(
                 response_kernels.move_particles,
                 len(self.candidates.vertex),
                 [self.candidates.vertex, state.inv_mass, int(k + 1 == passes)],
-                [self.sums, state.x_next, state.v_next],
+                [self.sums, *rows, state.x_next, state.v_next],
                 device=self.device,
             )
-
-    def _strided(self, kernel: object, inputs: list, outputs: list) -> None:
-        """Launch a kernel that adds up over contacts: one thread on the CPU, many on CUDA."""
-        things = max(self.vertex_rows.things, self.edge_rows.things)
-        threads = 1 if self.device == "cpu" else min(things, STRIDE)
-        launch(kernel, threads, [threads, *inputs], outputs, device=self.device, block_dim=64)
 
     def finish(self, state: State, dt: float) -> None:
         """Stop what would pass through something thin after all, when everything else is done."""
@@ -188,15 +184,25 @@ class BodyContacts:
         moves.watched = self.features.reach
         moves.rest_speed = REST_SPEED
         found = self.candidates
+        near = Near()
+        near.vertex, near.triangles, near.edges = found.vertex, found.triangles.data, found.edges.data
+        near.deep, near.out = found.deep, self.out
         table = found.near_triangles
-        near = [found.vertex, found.triangles.data, table.found, table.count, found.deep, table.room]
-        inputs = [*near, self.surfaces, moves]
-        launch_chunks(touch_triangles, table.things, inputs, [self.vertex_rows, self.full], self.device)
+        near.triangle, near.triangle_count, near.triangle_room = table.found, table.count, table.room
         table = found.near_edges
-        inputs = [found.edges.data, self.out, table.found, table.count, table.room, self.surfaces, moves]
-        launch_chunks(touch_edges, table.things, inputs, [self.edge_rows, self.full], self.device)
+        near.edge, near.edge_count, near.edge_room = table.found, table.count, table.room
+        inputs, outputs = [near, self.surfaces, moves], [self.vertex_rows, self.edge_rows, self.sums, self.full]
+        launch_chunks(touch, self._things(), [*inputs, self.is_listed], outputs, self.device)
+
+    def _things(self) -> int:
+        """How many vertices and edges may have contacts."""
+        return self.vertex_rows.things + self.edge_rows.things
 
     # ---- between frames -----------------------------------------------------------------------------------------
+
+    def arrays(self) -> dict[str, wp.array]:
+        """What a checkpoint must hold of them."""
+        return self.candidates.arrays() if self.active else {}
 
     def grow(self) -> bool:
         """Make room where tables were too small in the last frame; whether some were, and the frame is to be redone."""

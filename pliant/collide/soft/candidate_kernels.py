@@ -3,7 +3,7 @@
 import warp as wp
 
 from pliant.collide.soft.near_native import find_overlaps, inside_of
-from pliant.collide.soft.tree_kernels import Box, TreeData, apart, grown, no_box
+from pliant.collide.soft.tree_kernels import Course, TreeData, box_of, no_box, swept
 
 wp.set_module_options({"enable_backward": False})
 
@@ -14,9 +14,48 @@ def meets(one: int, two: int, selfs: wp.array(dtype=int)) -> bool:
     return one != two or selfs[one] != 0
 
 
+@wp.func_native("""
+const float* nodes = (const float*)(tree.nodes.data);
+const int* roots = (const int*)(tree.roots.data);
+int* out = (int*)(partner_out.data) + (size_t)b * room;
+const float* mine = nodes + 8 * (size_t)roots[b];
+int found = 0;
+if (roots[b] == roots[b + 1]) return 0;
+#if defined(__CUDA_ARCH__)
+const int lanes = 32, lane = threadIdx.x & 31;
+#else
+const int lanes = 1, lane = 0;
+#endif
+for (int base = 0; base < bodies; base += lanes) {
+    const int other = base + lane;
+    bool near = other < bodies && roots[other] < roots[other + 1] && (other != b || meets_itself != 0);
+    if (near) {
+        const float* theirs = nodes + 8 * (size_t)roots[other];
+        for (int k = 0; k < 3; ++k) near = near && theirs[k] <= mine[4 + k] && theirs[4 + k] >= mine[k];
+    }
+#if defined(__CUDA_ARCH__)
+    const unsigned all = __ballot_sync(0xffffffffu, near);
+    const int place = found + __popc(all & ((1u << lane) - 1u));
+    found += __popc(all);
+#else
+    const int place = found;
+    found += near;
+#endif
+    if (near && place < room) out[place] = other;
+}
+return found;
+""")
+def list_partners(
+    tree: TreeData, b: int, meets_itself: int, bodies: int, room: int, partner_out: wp.array(dtype=int)
+) -> int:
+    """List the bodies whose boxes touch that of a body, in their order; how many they are. On CUDA by a whole warp."""
+    ...
+
+
 @wp.kernel
 def find_partners(
     start: int,
+    lanes: int,
     tree: TreeData,
     selfs: wp.array(dtype=int),
     bodies: int,
@@ -25,24 +64,20 @@ def find_partners(
     count_out: wp.array(dtype=int),
     full_out: wp.array(dtype=int),
 ):
-    """The bodies whose boxes touch that of each body, in their order; itself too if it may meet itself."""
-    b = start + wp.tid()
-    found = int(0)
-    root = tree.roots[b]
-    if root < tree.roots[b + 1]:
-        box = Box()
-        box.low = tree.low[root]
-        box.high = tree.high[root]
-        for other in range(bodies):
-            node = tree.roots[other]
-            if node < tree.roots[other + 1] and meets(b, other, selfs):
-                if not apart(tree.low[node], tree.high[node], box):
-                    if found < room:
-                        partner_out[b * room + found] = other
-                    found += 1
+    """The bodies whose boxes touch that of each body, in their order; itself too if it may meet itself. So many threads
+    share a body: the lanes of a warp, or one on the CPU."""
+    b = (start + wp.tid()) // lanes
+    found = list_partners(tree, b, selfs[b], bodies, room, partner_out)
     count_out[b] = found
     if found > room:
         full_out[0] = 1
+
+
+TURNS = wp.constant(16)
+"""Searches in which each vertex has its turn to be looked for inside of solids."""
+OUTSIDE = wp.constant(-1)
+INSIDE = wp.constant(-2)
+"""A vertex that was inside of a solid in the last step, and near its surface."""
 
 
 @wp.kernel
@@ -56,39 +91,39 @@ def find_triangles(
     partner: wp.array(dtype=int),
     partners: wp.array(dtype=int),
     partner_room: int,
-    x: wp.array(dtype=wp.vec3),
-    x_next: wp.array(dtype=wp.vec3),
-    v: wp.array(dtype=wp.vec3),
-    radius: wp.array(dtype=float),
-    ahead: wp.array(dtype=float),
-    reach: float,
+    course: Course,
+    turn: wp.array(dtype=int),
     room: int,
     things: int,
     found_out: wp.array(dtype=int),
     count_out: wp.array(dtype=int),
-    deep_out: wp.array(dtype=int),
+    deep_inout: wp.array(dtype=int),
     full_out: wp.array(dtype=int),
 ):
     """The triangles that each vertex may meet, body by body, as their places in the tree; and where it is deep inside a
-    solid, the nearest of that."""
+    solid, the nearest of that.
+
+    A vertex that was inside before is looked for there; others when they have their turn, the first time all.
+    """
     first_item = (start + wp.tid()) * chunk
     for k in range(first_item, wp.min(first_item + chunk, things)):
         i = vertex[k]
         b = vertex_body[k]
-        box = grown(no_box(), x[i], x_next[i], v[i], ahead[0], radius[i])
+        box = swept(no_box(), i, course, course.radius[i])
         found = int(0)
-        deep = int(-1)
+        looks = deep_inout[k] != OUTSIDE or turn[0] == 0 or (k + turn[0]) % TURNS == 0
+        deep = int(OUTSIDE)
         for j in range(wp.min(partners[b], partner_room)):
             other = partner[b * partner_room + j]
             before = found
             found = find_overlaps(
-                tree, other, box.low, box.high, i, i, 0, x, x_next, v, radius, ahead[0], reach, found, room, k * room,
-                found_out,
+                tree, tree.roots[other], tree.roots[other + 1], box.low, box.high, i, i, 0, course, found, room,
+                k * room, found_out,
             )  # fmt: skip
-            if found == before and other != b and kind[other] == 0 and deep < 0:
-                deep = inside_of(tree, other, i, x)
+            if found == before and other != b and kind[other] == 0 and deep < 0 and looks:
+                deep = inside_of(tree, other, i, course.x)
         count_out[k] = found
-        deep_out[k] = deep
+        deep_inout[k] = deep
         if found > room:
             full_out[0] = 1
 
@@ -102,12 +137,7 @@ def find_edges(
     partner: wp.array(dtype=int),
     partners: wp.array(dtype=int),
     partner_room: int,
-    x: wp.array(dtype=wp.vec3),
-    x_next: wp.array(dtype=wp.vec3),
-    v: wp.array(dtype=wp.vec3),
-    radius: wp.array(dtype=float),
-    ahead: wp.array(dtype=float),
-    reach: float,
+    course: Course,
     room: int,
     things: int,
     found_out: wp.array(dtype=int),
@@ -120,17 +150,19 @@ def find_edges(
         b = item_body[k]
         mine = tree.corners[k]
         # the boxes of both have the reach around them, which is wanted once
-        box = Box()
-        wide = wp.vec3(reach, reach, reach)
-        box.low = tree.item_low[k] + wide
-        box.high = tree.item_high[k] - wide
+        box = box_of(tree.boxes, k)
+        wide = wp.vec3(course.reach, course.reach, course.reach)
+        box.low += wide
+        box.high -= wide
         found = int(0)
         for j in range(wp.min(partners[b], partner_room)):
             other = partner[b * partner_room + j]
             if other >= b:
+                # nodes stand as their items do: what is behind an edge is in its leaf and behind that
+                node = wp.where(other == b, tree.leaf[k], tree.roots[other])
                 found = find_overlaps(
-                    tree, other, box.low, box.high, mine[0], mine[1], k + 1, x, x_next, v, radius, ahead[0], reach,
-                    found, room, k * room, found_out,
+                    tree, node, tree.roots[other + 1], box.low, box.high, mine[0], mine[1], k + 1, course, found, room,
+                    k * room, found_out,
                 )  # fmt: skip
         count_out[k] = found
         if found > room:

@@ -10,7 +10,8 @@ import warp as wp
 from pliant.collide.soft import candidate_kernels as kernels
 from pliant.collide.soft import watch_kernels
 from pliant.collide.soft.features import THIN, Features
-from pliant.collide.soft.tree import Tree
+from pliant.collide.soft.tree import Tree, fit_trees
+from pliant.collide.soft.tree_kernels import Course
 from pliant.launch import launch, repeat_while
 
 CHUNK = 64
@@ -75,7 +76,8 @@ class Candidates:
         partners: bodies near each body. near_triangles: candidates of each vertex, as places in the tree of triangles;
             near_edges: those of each place in the tree of edges, behind it.
         deep: the triangle, as its place in the tree, that is nearest to a vertex which is further inside a solid than
-            the reach; -1 for others.
+            the reach; negative for others, see `candidate_kernels`.
+        turn: how many searches there were.
         full: set when a table had too little room.
     """
 
@@ -102,7 +104,8 @@ class Candidates:
         self.age = wp.zeros(1, dtype=float, device=device)
         self.fastest, self.ahead = (wp.zeros(1, dtype=float, device=device) for _ in range(2))
         self.x_found = wp.zeros(max(count, 1), dtype=wp.vec3, device=device)
-        self.v_found = wp.zeros(len(rest), dtype=wp.vec3, device=device)
+        self.v_found, self.astray = (wp.zeros(len(rest), dtype=wp.vec3, device=device) for _ in range(2))
+        self.turn = wp.zeros(1, dtype=int, device=device)
         starts = np.searchsorted(features.vertex_body, np.arange(self.bodies + 1))
         cuts = [np.arange(first, end, GROUP) for first, end in itertools.pairwise(starts.tolist())]
         self.group_starts = ints(np.append(np.concatenate(cuts), count))
@@ -116,37 +119,41 @@ class Candidates:
             x_next: where it ends.
             frame: the longest time for which new candidates serve [s].
         """
-        watch = [self.vertex, x_next, self.x_found, self.v_found, self.age, self.stray * self.reach]
+        watch = [self.vertex, x_next, self.x_found, self.v_found, self.astray, self.age, self.stray * self.reach]
         launch(watch_kernels.grow_older, 1, [dt, self.ahead], [self.age, self.stale], device=self.device)
         launch(watch_kernels.look_for_strays, len(self.vertex), watch, [self.stale], device=self.device)
         repeat_while(self.stale, lambda: self.search(x, x_next, v, dt, frame), device=self.device)
 
     def search(self, x: wp.array, x_next: wp.array, v: wp.array, dt: float, frame: float) -> None:
         """Fit the trees and find all candidates."""
-        count, ahead = len(self.vertex), self.ahead
-        groups = [self.vertex, self.group_starts, x, v]
-        launch(watch_kernels.expect, self.groups, groups, [self.x_found, self.v_found], device=self.device, grain=64)
-        v = self.v_found
-        threads = 1 if self.device == "cpu" else min(count, 4096)
-        launch(watch_kernels.find_fastest, threads, [threads, self.vertex, v], [self.fastest], device=self.device)
-        launch(watch_kernels.look_ahead, 1, [self.reach, dt, frame], [self.fastest, ahead], device=self.device)
-        self.triangles.fit(x, x_next, v, self.radius, ahead, self.reach)
-        bodies = [self.triangles.data, self.selfs, self.bodies, self.partners.room]
+        course = Course()
+        course.x, course.x_next, course.v, course.astray = x, x_next, self.v_found, self.astray
+        course.radius, course.ahead, course.reach = self.radius, self.ahead, self.reach
+        count, on_cpu = len(self.vertex), self.device == "cpu"
+        groups, found = [self.vertex, self.group_starts, x, x_next, v, dt], [self.x_found, self.v_found, self.astray]
+        launch(watch_kernels.expect, self.groups, groups, found, device=self.device, grain=64)
+        threads = 1 if on_cpu else min(count, 4096)
+        given = [threads, self.vertex, self.v_found]
+        launch(watch_kernels.find_fastest, threads, given, [self.fastest], device=self.device)
+        launch(watch_kernels.look_ahead, 1, [self.reach, dt, frame], [self.fastest, self.ahead], device=self.device)
+        fit_trees(self.triangles, self.edges, course)
+        lanes = 1 if on_cpu else 32
+        bodies = [lanes, self.triangles.data, self.selfs, self.bodies, self.partners.room]
         found = [self.partners.found, self.partners.count, self.full]
-        launch(kernels.find_partners, self.bodies, bodies, found, device=self.device, grain=64)
-        near = [self.partners.found, self.partners.count, self.partners.room]
+        launch(kernels.find_partners, lanes * self.bodies, bodies, found, device=self.device, grain=64)
+        near = [self.partners.found, self.partners.count, self.partners.room, course]
         table = self.near_triangles
-        here = [self.vertex, self.vertex_body, self.kind, self.triangles.data, *near]
-        inputs = [*here, x, x_next, v, self.radius, ahead, self.reach, table.room, table.things]
+        inputs = [self.vertex, self.vertex_body, self.kind, self.triangles.data, *near, self.turn, table.room]
         found = [table.found, table.count, self.deep, self.full]
-        launch_chunks(kernels.find_triangles, table.things, inputs, found, self.device)
-        if self.edges.count:
-            self.edges.fit(x, x_next, v, self.radius, ahead, self.reach)
-            table = self.near_edges
-            here = [self.edge_body, self.edges.data, *near]
-            inputs = [*here, x, x_next, v, self.radius, ahead, self.reach, table.room, table.things]
-            launch_chunks(kernels.find_edges, table.things, inputs, [table.found, table.count, self.full], self.device)
-        launch(watch_kernels.close_search, 1, [dt], [self.age, self.stale], device=self.device)
+        launch_chunks(kernels.find_triangles, table.things, [*inputs, table.things], found, self.device)
+        table = self.near_edges
+        inputs = [self.edge_body, self.edges.data, *near, table.room, table.things]
+        launch_chunks(kernels.find_edges, table.things, inputs, [table.found, table.count, self.full], self.device)
+        launch(watch_kernels.close_search, 1, [dt], [self.age, self.stale, self.turn], device=self.device)
+
+    def arrays(self) -> dict[str, wp.array]:
+        """What decides who is looked for inside of solids, and where."""
+        return {"turn": self.turn, "deep": self.deep}
 
     def forget(self) -> None:
         """Look for candidates anew in the next step."""

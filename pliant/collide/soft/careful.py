@@ -6,8 +6,8 @@ import warp as wp
 
 from pliant.collide.soft import careful_kernels as kernels
 from pliant.collide.soft.candidates import Candidates, launch_chunks
+from pliant.collide.soft.contact_rows import Sums
 from pliant.collide.soft.narrow_kernels import Surfaces
-from pliant.collide.soft.response_kernels import Sums
 from pliant.launch import copy, launch, repeat_while
 from pliant.model.state import State
 

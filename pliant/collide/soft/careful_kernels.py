@@ -8,9 +8,10 @@ threads does not matter.
 
 import warp as wp
 
+from pliant.collide.soft.contact_rows import Sums
 from pliant.collide.soft.narrow_kernels import Surfaces
 from pliant.collide.soft.near_native import next_edge, next_triangle
-from pliant.collide.soft.response_kernels import Sums, taken, whole
+from pliant.collide.soft.response_kernels import taken, whole
 from pliant.collide.soft.tree_kernels import TreeData
 from pliant.physics.closest import segments_weights, triangle_weights
 from pliant.physics.crossing import NEVER, time_of_edges, time_of_meeting

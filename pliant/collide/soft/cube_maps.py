@@ -312,6 +312,10 @@ class CubeMapContacts:
 
     # ---- between frames -----------------------------------------------------------------------------------------
 
+    def arrays(self) -> dict[str, wp.array]:
+        """Nothing that a checkpoint must hold."""
+        return {}
+
     def grow(self) -> bool:
         """Make room where tables were too small in the last frame; whether some were, and the frame is to be redone."""
         if not self.active or not self.full.numpy()[0]:

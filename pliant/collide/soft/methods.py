@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import warp as wp
+
 from pliant.collide.soft.body_contacts import BodyContactList, BodyContacts
 from pliant.collide.soft.settings import ContactSettings
 from pliant.model.model import Model
@@ -23,6 +25,8 @@ class ContactMethod(Protocol):
     def finish(self, state: State, dt: float) -> None: ...
 
     def grow(self) -> bool: ...
+
+    def arrays(self) -> dict[str, wp.array]: ...
 
     def read(self, state: State, dt: float) -> BodyContactList: ...
 

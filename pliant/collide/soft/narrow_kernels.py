@@ -2,8 +2,8 @@
 
 import warp as wp
 
-from pliant.collide.soft.near_native import nearest_triangle, next_edge, next_entered, next_triangle
-from pliant.collide.soft.tree_kernels import TreeData
+from pliant.collide.soft.contact_rows import Rows
+from pliant.collide.soft.near_native import nearest_triangle, next_entered
 from pliant.physics.closest import segments_weights, triangle_weights
 from pliant.physics.crossing import NEVER, time_of_edges, time_of_meeting
 
@@ -20,40 +20,6 @@ OF_REST = wp.constant(0.8)
 """Share of its distance at rest to which a part is let come near another of the same body."""
 INNER = wp.constant(1.0e-3)
 """Edges that are nearest at an end, to within this share of their length, are left to vertices and triangles."""
-
-
-@wp.struct
-class Rows:
-    """Contacts: `room` rows for each of several vertices or edges, of which the first `count` are in use.
-
-    Attributes:
-        deep: set where a contact is deep.
-        active: the vertices or edges that have some. actives: how many those are.
-        ids, weights: four particles, and what of their positions makes the way from one surface to the other.
-        normal: the direction of that way. target: its least length at the end of the step [m].
-        depth: how much it was short of what is kept free before it was resolved [m].
-        friction: coefficients of what slides and of what does not. bounce: speed at which the two should part [m/s].
-        push, grip: what was done to positions so far, along the normal and across [kg m].
-        impulse, rub: the same for velocities [N s].
-    """
-
-    room: int
-    things: int
-    count: wp.array(dtype=int)
-    deep: wp.array(dtype=int)
-    active: wp.array(dtype=int)
-    actives: wp.array(dtype=int)
-    ids: wp.array(dtype=wp.vec4i)
-    weights: wp.array(dtype=wp.vec4)
-    normal: wp.array(dtype=wp.vec3)
-    target: wp.array(dtype=float)
-    depth: wp.array(dtype=float)
-    friction: wp.array(dtype=wp.vec2)
-    bounce: wp.array(dtype=float)
-    push: wp.array(dtype=float)
-    grip: wp.array(dtype=wp.vec3)
-    impulse: wp.array(dtype=float)
-    rub: wp.array(dtype=wp.vec3)
 
 
 @wp.struct
@@ -353,83 +319,6 @@ def meet_thin(i: int, corner: wp.vec3i, solid: int, same: int, of: Surfaces, m: 
     return touch
 
 
-@wp.kernel
-def touch_triangles(
-    start: int,
-    chunk: int,
-    vertex: wp.array(dtype=int),
-    tree: TreeData,
-    candidate: wp.array(dtype=int),
-    candidates: wp.array(dtype=int),
-    deep: wp.array(dtype=int),
-    room: int,
-    of: Surfaces,
-    m: Moves,
-    rows_out: Rows,
-    full_out: wp.array(dtype=int),
-):
-    """The contacts of each vertex: with a solid one, at the nearest point; with sheets one from each side."""
-    first_item = (start + wp.tid()) * chunk
-    for k in range(first_item, wp.min(first_item + chunk, rows_out.things)):
-        i = vertex[k]
-        mine = of.body[i]
-        found = int(0)
-        end = k * room + wp.min(candidates[k], room)
-        j = k * room
-        while j < end:
-            corner = tree.corners[candidate[j]]
-            other = of.body[corner[0]]
-            solid = int(0)
-            if of.kind[other] == 0:
-                solid = 1
-            same = int(0)
-            if other == mine:
-                same = 1
-            # candidates of one body stand together
-            next = j + 1
-            while next < end and of.body[tree.corners[candidate[next]][0]] == other:
-                next += 1
-            apart = of.radius[i] + of.radius[corner[0]]
-            if solid != 0 and same == 0:
-                touch = meet_solid(i, j, next, candidate, tree.corners, apart, m)
-                if touch.found != 0:
-                    if found < rows_out.room:
-                        ids = triangle_ids(i, touch.corner)
-                        row = k * rows_out.room + found
-                        write_row(rows_out, row, ids, triangle_signs(touch.weights), touch, apart, of, m)
-                    found += 1
-            else:
-                near = next_triangle(i, j, next, candidate, tree.corners, of.radius, 1.0 + SLACK, m.x, m.x_next)
-                while near < next:
-                    corner = tree.corners[candidate[near]]
-                    touch = meet_thin(i, corner, solid, same, of, m)
-                    if touch.found != 0:
-                        apart = kept_apart(i, corner, touch.weights, of, same)
-                        ids = triangle_ids(i, corner)
-                        signs = triangle_signs(touch.weights)
-                        found = add_apart(k, found, rows_out, ids, signs, touch, apart, of, m)
-                    near = next_triangle(
-                        i, near + 1, next, candidate, tree.corners, of.radius, 1.0 + SLACK, m.x, m.x_next
-                    )
-            j = next
-        if deep[k] >= 0:
-            # far inside a solid: out by the nearest way, slowly
-            corner = tree.corners[deep[k]]
-            touch = meet_triangle(i, corner, 1.0e10, 1, m.x_next)
-            if touch.found != 0 and touch.distance < 0.0:
-                if found < rows_out.room:
-                    ids = triangle_ids(i, corner)
-                    apart = of.radius[i] + of.radius[corner[0]]
-                    row = k * rows_out.room + found
-                    write_row(rows_out, row, ids, triangle_signs(touch.weights), touch, apart, of, m)
-                    rows_out.friction[row] = wp.vec2(0.0, 0.0)
-                    rows_out.bounce[row] = 0.0
-                found += 1
-        rows_out.count[k] = wp.min(found, rows_out.room)
-        if found > rows_out.room:
-            full_out[0] = 1
-
-
 @wp.func
 def outward(edge: wp.vec3i, out: wp.vec2i, x: wp.array(dtype=wp.vec3)) -> wp.vec3:
     """A direction out of a solid at an edge: away from the corners opposite it; zero for an edge without any."""
@@ -504,50 +393,3 @@ def meet_edges(
     touch.weights = wp.vec3(w[0], w[1], apart)
     touch.found = 1
     return touch
-
-
-@wp.kernel
-def touch_edges(
-    start: int,
-    chunk: int,
-    tree: TreeData,
-    out: wp.array(dtype=wp.vec2i),
-    candidate: wp.array(dtype=int),
-    candidates: wp.array(dtype=int),
-    room: int,
-    of: Surfaces,
-    m: Moves,
-    rows_out: Rows,
-    full_out: wp.array(dtype=int),
-):
-    """The contacts of each edge with edges behind it in the tree."""
-    first_item = (start + wp.tid()) * chunk
-    for k in range(first_item, wp.min(first_item + chunk, rows_out.things)):
-        one = tree.corners[k]
-        both = wp.vec2i(one[0], one[1])
-        mine = of.body[one[0]]
-        found = int(0)
-        end = k * room + wp.min(candidates[k], room)
-        j = next_edge(both, k * room, end, candidate, tree.corners, of.radius, 1.0 + SLACK, m.x, m.x_next)
-        while j < end:
-            item = candidate[j]
-            two = tree.corners[item]
-            other = of.body[two[0]]
-            solid = int(0)
-            if of.kind[mine] == 0 or of.kind[other] == 0:
-                solid = 1
-            same = int(0)
-            if mine == other:
-                same = 1
-            touch = meet_edges(one, two, solid, same, out[k], out[item], of, m)
-            if touch.found != 0:
-                if found < rows_out.room:
-                    w = touch.weights
-                    ids = wp.vec4i(one[0], one[1], two[0], two[1])
-                    weights = wp.vec4(1.0 - w[0], w[0], w[1] - 1.0, -w[1])
-                    write_row(rows_out, k * rows_out.room + found, ids, weights, touch, w[2], of, m)
-                found += 1
-            j = next_edge(both, j + 1, end, candidate, tree.corners, of.radius, 1.0 + SLACK, m.x, m.x_next)
-        rows_out.count[k] = wp.min(found, rows_out.room)
-        if found > rows_out.room:
-            full_out[0] = 1

@@ -1,115 +1,178 @@
 """The hot loops of detection in C++: walks through trees, and the quick first look at candidates.
 
-What they compute is plain; generated code spends several times as long on handing tables around.
+What they compute is plain; generated code spends several times as long on handing tables around, and on the CPU one
+vector register holds a whole point.
 """
 
 import warp as wp
 
-from pliant.collide.soft.tree_kernels import TreeData
+from pliant.collide.soft.tree_kernels import Course, TreeData
 
-
-@wp.func_native("""
-const float* node_low = (const float*)(tree.low.data);
-const float* node_high = (const float*)(tree.high.data);
-const float* item_low = (const float*)(tree.item_low.data);
-const float* item_high = (const float*)(tree.item_high.data);
-const int* skip = (const int*)(tree.skip.data);
-const int* first = (const int*)(tree.first.data);
-const int* items = (const int*)(tree.items.data);
-const int* last = (const int*)(tree.last.data);
-const int* corners = (const int*)(tree.corners.data);
-int* out = (int*)(found_out.data) + base;
-const int end = ((const int*)(tree.roots.data))[body + 1];
-int node = ((const int*)(tree.roots.data))[body];
-const float* p0 = (const float*)(x.data);
-const float* p1 = (const float*)(x_next.data);
-const float* speed = (const float*)(v.data);
-const float* size = (const float*)(radius.data);
-const int mine[2] = {one, two};
-const int own = one == two ? 1 : 2;
-auto dot = [](const float* a, const float* b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; };
-auto to_segment = [&](const float* P, const float* A, const float* B) {
-    float e[3], q[3];
-    for (int k = 0; k < 3; ++k) { e[k] = B[k] - A[k]; q[k] = P[k] - A[k]; }
-    float ee = dot(e, e), w = ee > 1e-20f ? dot(q, e) / ee : 0.0f;
-    w = w < 0.0f ? 0.0f : (w > 1.0f ? 1.0f : w);
-    for (int k = 0; k < 3; ++k) q[k] -= w * e[k];
-    return dot(q, q);
+_POINTS = """
+#if defined(__CUDA_ARCH__)
+struct vec {
+    float x, y, z;
+    __device__ vec operator+(vec o) const { return {x + o.x, y + o.y, z + o.z}; }
+    __device__ vec operator-(vec o) const { return {x - o.x, y - o.y, z - o.z}; }
+    __device__ vec operator*(float f) const { return {x * f, y * f, z * f}; }
 };
-// whether a pair whose boxes touch is too far apart all the same: by its distance now, less what it may come closer
-auto too_far = [&](const int* c) {
-    float closer = 0.0f;
-    const int theirs = c[2] != c[1] ? 3 : (c[1] != c[0] ? 2 : 1);
-    for (int i = 0; i < own; ++i) for (int j = 0; j < theirs; ++j) {
-        const size_t a = 3 * (size_t)mine[i], b = 3 * (size_t)c[j];
-        float d[3], e[3];
-        for (int k = 0; k < 3; ++k) {
-            d[k] = speed[a + k] - speed[b + k];
-            e[k] = (p1[a + k] - p0[a + k]) - (p1[b + k] - p0[b + k]);
+auto least = [](vec a, vec b) { return vec{fminf(a.x, b.x), fminf(a.y, b.y), fminf(a.z, b.z)}; };
+auto most = [](vec a, vec b) { return vec{fmaxf(a.x, b.x), fmaxf(a.y, b.y), fmaxf(a.z, b.z)}; };
+// whether a box is apart from another along some axis
+auto beyond = [](vec l, vec h, vec low, vec high) {
+    return l.x > high.x || h.x < low.x || l.y > high.y || h.y < low.y || l.z > high.z || h.z < low.z;
+};
+auto at = [](const float* p, int i) {
+    p += 3 * (size_t)i;
+    return vec{p[0], p[1], p[2]};
+};
+auto all = [](float f) { return vec{f, f, f}; };
+#else
+typedef float vec __attribute__((ext_vector_type(4), aligned(4)));
+typedef int ints __attribute__((ext_vector_type(4)));
+auto least = [](vec a, vec b) { return a < b ? a : b; };
+auto most = [](vec a, vec b) { return a < b ? b : a; };
+auto beyond = [](vec l, vec h, vec low, vec high) {
+    const ints is = (l > high) | (h < low);
+    return (is.x | is.y | is.z) != 0;
+};
+auto at = [](const float* p, int i) {
+    p += 3 * (size_t)i;
+    return vec{p[0], p[1], p[2], 0.0f};
+};
+auto all = [](float f) { return vec{f, f, f, f}; };
+#endif
+auto dot = [](vec a, vec b) { return a.x * b.x + a.y * b.y + a.z * b.z; };
+auto cross = [](vec a, vec b) {
+    vec c = a;
+    c.x = a.y * b.z - a.z * b.y;
+    c.y = a.z * b.x - a.x * b.z;
+    c.z = a.x * b.y - a.y * b.x;
+    return c;
+};
+auto clamp = [](float w) { return w < 0.0f ? 0.0f : (w > 1.0f ? 1.0f : w); };
+// squared distances: from a segment, between two segments, and from a triangle with the height over its plane
+auto to_segment = [&](vec p, vec a, vec b) {
+    const vec e = b - a, q = p - a;
+    const float ee = dot(e, e);
+    const vec r = q - e * clamp(ee > 1e-20f ? dot(q, e) / ee : 0.0f);
+    return dot(r, r);
+};
+auto between = [&](vec p, vec q, vec a, vec b) {
+    const vec u = q - p, w = b - a, r = p - a;
+    const float uu = dot(u, u), ww = dot(w, w), uw = dot(u, w), ur = dot(u, r), wr = dot(w, r);
+    const float across = uu * ww - uw * uw;
+    if (across > 1e-6f * uu * ww) {
+        const float s = (uw * wr - ur * ww) / across, t = (uu * wr - uw * ur) / across;
+        if (s >= 0.0f && s <= 1.0f && t >= 0.0f && t <= 1.0f) {
+            const vec d = r + u * s - w * t;
+            return dot(d, d);
         }
-        float dd = dot(d, d) * ahead * ahead, ee = dot(e, e);
-        closer = dd > closer ? dd : closer;
-        closer = ee > closer ? ee : closer;
     }
-    const float wide = wp::sqrt(closer) + reach + size[one] + size[c[0]];
-    const float *P = p0 + 3 * (size_t)one, *A = p0 + 3 * (size_t)c[0], *B = p0 + 3 * (size_t)c[1];
-    const float* C = p0 + 3 * (size_t)c[2];
-    float near = 1e30f;
-    if (own == 2) {
-        const float* Q = p0 + 3 * (size_t)two;
-        float uu = 0, vv = 0, uv = 0, ur = 0, vr = 0;
-        for (int k = 0; k < 3; ++k) {
-            float u = Q[k] - P[k], w = B[k] - A[k], r = P[k] - A[k];
-            uu += u * u; vv += w * w; uv += u * w; ur += u * r; vr += w * r;
-        }
-        float across = uu * vv - uv * uv;
-        if (across > 1e-6f * uu * vv) {
-            float s = (uv * vr - ur * vv) / across, t = (uu * vr - uv * ur) / across;
-            if (s >= 0.0f && s <= 1.0f && t >= 0.0f && t <= 1.0f) {
-                near = 0.0f;
-                for (int k = 0; k < 3; ++k) {
-                    float d = P[k] + s * (Q[k] - P[k]) - A[k] - t * (B[k] - A[k]);
-                    near += d * d;
-                }
-            }
-        }
-        if (near > 1e29f) {
-            float a = to_segment(P, A, B), b = to_segment(Q, A, B), c1 = to_segment(A, P, Q), d = to_segment(B, P, Q);
-            a = a < b ? a : b;
-            c1 = c1 < d ? c1 : d;
-            near = a < c1 ? a : c1;
+    const float k = to_segment(p, a, b), l = to_segment(q, a, b), m = to_segment(a, p, q), n = to_segment(b, p, q);
+    const float first = k < l ? k : l, second = m < n ? m : n;
+    return first < second ? first : second;
+};
+struct Foot { float near, height, size; };
+auto to_triangle = [&](vec p, vec a, vec b, vec c, float farthest) {
+    const vec u = b - a, v = c - a, r = p - a, n = cross(u, v);
+    Foot foot;
+    foot.size = dot(n, n);
+    foot.height = dot(n, r);
+    foot.near = 1e30f;
+    // corners on a line span nothing but rounding
+    if (foot.size > 1e-10f * dot(u, u) * dot(v, v)) {
+        if (foot.height * foot.height > farthest * foot.size) return foot;
+        const float beta = dot(cross(r, v), n), gamma = dot(cross(u, r), n);
+        if (beta >= 0.0f && gamma >= 0.0f && beta + gamma <= foot.size) {
+            foot.near = foot.height * foot.height / foot.size;
+            return foot;
         }
     } else {
-        float u[3], w[3], r[3];
-        for (int k = 0; k < 3; ++k) { u[k] = B[k] - A[k]; w[k] = C[k] - A[k]; r[k] = P[k] - A[k]; }
-        float n[3] = {u[1] * w[2] - u[2] * w[1], u[2] * w[0] - u[0] * w[2], u[0] * w[1] - u[1] * w[0]};
-        float nn = dot(n, n), h = dot(n, r);
-        // corners on a line span nothing but rounding
-        if (nn > 1e-10f * dot(u, u) * dot(w, w)) {
-            if (h * h > wide * wide * nn) return true;
-            float c0[3] = {r[1] * w[2] - r[2] * w[1], r[2] * w[0] - r[0] * w[2], r[0] * w[1] - r[1] * w[0]};
-            float c1[3] = {u[1] * r[2] - u[2] * r[1], u[2] * r[0] - u[0] * r[2], u[0] * r[1] - u[1] * r[0]};
-            float beta = dot(c0, n), gamma = dot(c1, n);
-            if (beta >= 0.0f && gamma >= 0.0f && beta + gamma <= nn) return false;
-        }
-        float a = to_segment(P, A, B), b = to_segment(P, B, C), c1 = to_segment(P, C, A);
-        near = a < b ? a : b;
-        near = near < c1 ? near : c1;
+        foot.size = 0.0f;
     }
-    return near > wide * wide;
+    const float k = to_segment(p, a, b), l = to_segment(p, b, c), m = to_segment(p, c, a);
+    foot.near = k < l ? (k < m ? k : m) : (l < m ? l : m);
+    return foot;
 };
-const float l0 = low[0], l1 = low[1], l2 = low[2], h0 = high[0], h1 = high[1], h2 = high[2];
-auto far = [&](const float* l, const float* h) {
-    return l[0] > h0 || h[0] < l0 || l[1] > h1 || h[1] < l1 || l[2] > h2 || h[2] < l2;
+"""
+
+_TREE = """
+const float* nodes = (const float*)(tree.nodes.data);
+const float* boxes = (const float*)(tree.boxes.data);
+const int* corners = (const int*)(tree.corners.data);
+struct Record { vec low, high; int skip, leaf; };
+auto read = [](const float* table, int i) {
+    Record r;
+#if defined(__CUDA_ARCH__)
+    const float4* four = (const float4*)table + 2 * (size_t)i;
+    const float4 a = four[0], b = four[1];
+    r.low = vec{a.x, a.y, a.z};
+    r.high = vec{b.x, b.y, b.z};
+    r.skip = __float_as_int(a.w);
+    r.leaf = __float_as_int(b.w);
+#else
+    table += 8 * (size_t)i;
+    r.low = *(const vec*)table;
+    r.high = *(const vec*)(table + 4);
+    r.skip = ((const int*)table)[3];
+    r.leaf = ((const int*)table)[7];
+#endif
+    return r;
 };
+"""
+
+_SWEPT = """
+const float* p0 = (const float*)(x.data);
+const float* p1 = (const float*)(x_next.data);
+const int* list = (const int*)(candidate.data);
+const int* table = (const int*)(corners.data);
+const float* size = (const float*)(radius.data);
+"""
+
+
+@wp.func_native(
+    _POINTS
+    + _TREE
+    + """
+int* out = (int*)(found_out.data) + base;
+const float* p0 = (const float*)(course.x.data);
+const float* speed = (const float*)(course.v.data);
+const float* astray = (const float*)(course.astray.data);
+const float* size = (const float*)(course.radius.data);
+const float ahead = ((const float*)(course.ahead.data))[0];
+const int mine[2] = {one, two};
+const int own = one == two ? 1 : 2;
+// whether a pair whose boxes touch is too far apart all the same: by its distance now, less what it may come closer
+auto too_far = [&](const int* c) {
+    float faster = 0.0f, further = 0.0f;
+    const int theirs = c[2] != c[1] ? 3 : (c[1] != c[0] ? 2 : 1);
+    for (int i = 0; i < own; ++i) for (int j = 0; j < theirs; ++j) {
+        const vec d = at(speed, mine[i]) - at(speed, c[j]), e = at(astray, mine[i]) - at(astray, c[j]);
+        const float dd = dot(d, d), ee = dot(e, e);
+        faster = dd > faster ? dd : faster;
+        further = ee > further ? ee : further;
+    }
+    const float wide = ahead * wp::sqrt(faster) + wp::sqrt(further) + course.reach + size[one] + size[c[0]];
+    const vec p = at(p0, one), a = at(p0, c[0]), b = at(p0, c[1]);
+    if (own == 2) return between(p, at(p0, two), a, b) > wide * wide;
+    return to_triangle(p, a, b, at(p0, c[2]), wide * wide).near > wide * wide;
+};
+vec bottom = all(low[0]), top = all(high[0]);
+bottom.y = low[1];
+bottom.z = low[2];
+top.y = high[1];
+top.z = high[2];
 while (node < end) {
-    if (last[node] <= behind || far(node_low + 3 * (size_t)node, node_high + 3 * (size_t)node)) {
-        node = skip[node];
+    const Record box = read(nodes, node);
+    if (beyond(box.low, box.high, bottom, top)) {
+        node = box.skip;
         continue;
     }
-    const int stop = first[node] + items[node];
-    for (int i = first[node]; i < stop; ++i) {
-        if (i < behind || far(item_low + 3 * (size_t)i, item_high + 3 * (size_t)i)) continue;
+    const int start = box.leaf >> 3, stop = start + (box.leaf & 7);
+    for (int i = start > behind ? start : behind; i < stop; ++i) {
+        const Record item = read(boxes, i);
+        if (beyond(item.low, item.high, bottom, top)) continue;
         const int* c = corners + 3 * (size_t)i;
         if (c[0] == one || c[1] == one || c[2] == one || c[0] == two || c[1] == two || c[2] == two) continue;
         if (too_far(c)) continue;
@@ -119,163 +182,114 @@ while (node < end) {
     ++node;
 }
 return found;
-""")
+"""
+)
 def find_overlaps(
     tree: TreeData,
-    body: int,
+    node: int,
+    end: int,
     low: wp.vec3,
     high: wp.vec3,
     one: int,
     two: int,
     behind: int,
-    x: wp.array(dtype=wp.vec3),
-    x_next: wp.array(dtype=wp.vec3),
-    v: wp.array(dtype=wp.vec3),
-    radius: wp.array(dtype=float),
-    ahead: float,
-    reach: float,
+    course: Course,
     found: int,
     room: int,
     base: int,
     found_out: wp.array(dtype=int),
 ) -> int:
-    """List the items of a body's tree that may come near a vertex or an edge; how many are listed then, also where they
-    do not fit.
+    """List the items below a run of nodes that may come near a vertex or an edge; how many are listed then, also where
+    they do not fit.
+
+    An item is left out whose distance now, less what it may come closer in the time ahead, is more than the reach.
 
     Args:
-        low, high: its box, which those of items must touch [m].
+        node, end: the run; nodes of one body.
+        low, high: the box of the vertex or edge, which those of items must touch [m].
         one, two: its particles, the same twice for a vertex; items that have one of them as a corner do not count.
-        x, x_next, v, radius, ahead, reach: an item is left out whose distance at x, less what it may come closer in
-            the step to x_next or in the time ahead [s], is more than the reach [m].
         behind: items before this place do not count.
         found: how many are listed already. room: how many fit. base: where the list begins.
     """
     ...
 
 
-@wp.func_native("""
+@wp.func_native(
+    _POINTS
+    + _TREE
+    + """
 const float* p = (const float*)(x.data);
-const float* P = p + 3 * (size_t)one;
-const float* node_low = (const float*)(tree.low.data);
-const float* node_high = (const float*)(tree.high.data);
-const float* item_low = (const float*)(tree.item_low.data);
-const float* item_high = (const float*)(tree.item_high.data);
-const int* skip = (const int*)(tree.skip.data);
-const int* first = (const int*)(tree.first.data);
-const int* items = (const int*)(tree.items.data);
-const int* corners = (const int*)(tree.corners.data);
+const vec here = at(p, one);
 const int end = ((const int*)(tree.roots.data))[body + 1];
 int node = ((const int*)(tree.roots.data))[body];
-auto dot = [](const float* a, const float* b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; };
 // squared distance from a box
-auto from_box = [&](const float* l, const float* h) {
-    float sum = 0.0f;
-    for (int k = 0; k < 3; ++k) {
-        float d = P[k] < l[k] ? l[k] - P[k] : (P[k] > h[k] ? P[k] - h[k] : 0.0f);
-        sum += d * d;
-    }
-    return sum;
+auto from_box = [&](const Record& r) {
+    const vec off = most(most(r.low - here, here - r.high), all(0.0f));
+    return dot(off, off);
 };
-auto to_segment = [&](const float* A, const float* B) {
-    float e[3], q[3];
-    for (int k = 0; k < 3; ++k) { e[k] = B[k] - A[k]; q[k] = P[k] - A[k]; }
-    float ee = dot(e, e), w = ee > 1e-20f ? dot(q, e) / ee : 0.0f;
-    w = w < 0.0f ? 0.0f : (w > 1.0f ? 1.0f : w);
-    for (int k = 0; k < 3; ++k) q[k] -= w * e[k];
-    return dot(q, q);
-};
-if (node >= end || from_box(node_low + 3 * (size_t)node, node_high + 3 * (size_t)node) > 0.0f) return -1;
+if (node >= end || from_box(read(nodes, node)) > 0.0f) return -1;
 int best = -1;
 float best_near = 1e30f, best_faces = -1.0f, best_side = 1.0f;
 while (node < end) {
-    if (from_box(node_low + 3 * (size_t)node, node_high + 3 * (size_t)node) > 1.001f * best_near) {
-        node = skip[node];
+    const Record box = read(nodes, node);
+    if (from_box(box) > 1.001f * best_near) {
+        node = box.skip;
         continue;
     }
-    const int stop = first[node] + items[node];
-    for (int i = first[node]; i < stop; ++i) {
-        if (from_box(item_low + 3 * (size_t)i, item_high + 3 * (size_t)i) > 1.001f * best_near) continue;
+    const int start = box.leaf >> 3, stop = start + (box.leaf & 7);
+    for (int i = start; i < stop; ++i) {
+        if (from_box(read(boxes, i)) > 1.001f * best_near) continue;
         const int* t = corners + 3 * (size_t)i;
-        const float *A = p + 3 * (size_t)t[0], *B = p + 3 * (size_t)t[1], *C = p + 3 * (size_t)t[2];
-        float u[3], v[3], r[3];
-        for (int k = 0; k < 3; ++k) { u[k] = B[k] - A[k]; v[k] = C[k] - A[k]; r[k] = P[k] - A[k]; }
-        float n[3] = {u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]};
-        float nn = dot(n, n), h = dot(n, r);
-        if (nn <= 0.0f) continue;
-        float c0[3] = {r[1] * v[2] - r[2] * v[1], r[2] * v[0] - r[0] * v[2], r[0] * v[1] - r[1] * v[0]};
-        float c1[3] = {u[1] * r[2] - u[2] * r[1], u[2] * r[0] - u[0] * r[2], u[0] * r[1] - u[1] * r[0]};
-        float beta = dot(c0, n), gamma = dot(c1, n), near;
-        if (beta >= 0.0f && gamma >= 0.0f && beta + gamma <= nn) {
-            near = h * h / nn;
-        } else {
-            float a = to_segment(A, B), b = to_segment(B, C), c = to_segment(C, A);
-            near = a < b ? a : b;
-            near = near < c ? near : c;
-        }
-        float faces = near > 0.0f ? h * h / (nn * near) : 1.0f;
+        const Foot foot = to_triangle(here, at(p, t[0]), at(p, t[1]), at(p, t[2]), 1e30f);
+        if (foot.size <= 0.0f) continue;
+        const float near = foot.near, faces = near > 0.0f ? foot.height * foot.height / (foot.size * near) : 1.0f;
         if (near < 0.9998f * best_near || (near < 1.0002f * best_near && faces > best_faces)) {
             best = i;
             best_near = near;
             best_faces = faces;
-            best_side = h;
+            best_side = foot.height;
         }
     }
     ++node;
 }
 return best_side < 0.0f ? best : -1;
-""")
+"""
+)
 def inside_of(tree: TreeData, body: int, one: int, x: wp.array(dtype=wp.vec3)) -> int:
     """The triangle of a solid, as its place in the tree, that is nearest to a vertex inside; -1 for one outside."""
     ...
 
 
-@wp.func_native("""
-const float* p0 = (const float*)(x.data);
-const float* p1 = (const float*)(x_next.data);
-auto grow = [&](int i, float* low, float* high) {
-    const float* a = p0 + 3 * (size_t)i;
-    const float* b = p1 + 3 * (size_t)i;
-    for (int k = 0; k < 3; ++k) {
-        float least = a[k] < b[k] ? a[k] : b[k];
-        float most = a[k] < b[k] ? b[k] : a[k];
-        low[k] = low[k] < least ? low[k] : least;
-        high[k] = high[k] > most ? high[k] : most;
-    }
-};
+@wp.func_native(
+    _POINTS
+    + _SWEPT
+    + """
 // the height of a vertex over the plane of a triangle, times the length of its normal
 auto height = [&](const float* p, const int* t, float* size) {
-    const float *P = p + 3 * (size_t)one, *A = p + 3 * (size_t)t[0], *B = p + 3 * (size_t)t[1];
-    const float* C = p + 3 * (size_t)t[2];
-    float u0 = B[0] - A[0], u1 = B[1] - A[1], u2 = B[2] - A[2], v0 = C[0] - A[0], v1 = C[1] - A[1], v2 = C[2] - A[2];
-    float n0 = u1 * v2 - u2 * v1, n1 = u2 * v0 - u0 * v2, n2 = u0 * v1 - u1 * v0;
-    *size = n0 * n0 + n1 * n1 + n2 * n2;
+    const vec a = at(p, t[0]), u = at(p, t[1]) - a, v = at(p, t[2]) - a, n = cross(u, v);
+    *size = dot(n, n);
     // corners on a line span nothing but rounding
-    if (*size <= 1e-10f * (u0 * u0 + u1 * u1 + u2 * u2) * (v0 * v0 + v1 * v1 + v2 * v2)) *size = 0.0f;
-    return n0 * (P[0] - A[0]) + n1 * (P[1] - A[1]) + n2 * (P[2] - A[2]);
+    if (*size <= 1e-10f * dot(u, u) * dot(v, v)) *size = 0.0f;
+    return dot(n, at(p, one) - a);
 };
-float low[3] = {1e30f, 1e30f, 1e30f}, high[3] = {-1e30f, -1e30f, -1e30f};
-grow(one, low, high);
-const int* list = (const int*)(candidate.data);
-const int* table = (const int*)(corners.data);
-const float* size = (const float*)(radius.data);
+const vec from = at(p0, one), to = at(p1, one), low = least(from, to), high = most(from, to);
 for (int j = first; j < end; ++j) {
     const int* two = table + 3 * (size_t)list[j];
-    float l[3] = {1e30f, 1e30f, 1e30f}, h[3] = {-1e30f, -1e30f, -1e30f};
-    grow(two[0], l, h);
-    grow(two[1], l, h);
-    grow(two[2], l, h);
-    float wide = factor * (size[one] + size[two[0]]);
-    bool far = false;
-    for (int k = 0; k < 3; ++k) far = far || l[k] - high[k] > wide || low[k] - h[k] > wide;
-    if (far) continue;
+    const vec a = at(p0, two[0]), b = at(p0, two[1]), c = at(p0, two[2]);
+    const vec d = at(p1, two[0]), e = at(p1, two[1]), f = at(p1, two[2]);
+    const vec wide = all(factor * (size[one] + size[two[0]]));
+    const vec l = least(least(least(a, b), c), least(least(d, e), f)) - wide;
+    const vec h = most(most(most(a, b), c), most(most(d, e), f)) + wide;
+    if (beyond(l, h, low, high)) continue;
     float s0, s1;
-    float before = height(p0, two, &s0), after = height(p1, two, &s1);
+    const float before = height(p0, two, &s0), after = height(p1, two, &s1);
     // on one side all the time, and too far from the plane at the end
-    if (s0 > 0.0f && s1 > 0.0f && before * after > 0.0f && after * after > wide * wide * s1) continue;
+    if (s0 > 0.0f && s1 > 0.0f && before * after > 0.0f && after * after > wide.x * wide.x * s1) continue;
     return j;
 }
 return end;
-""")
+"""
+)
 def next_triangle(
     one: int,
     first: int,
@@ -292,75 +306,27 @@ def next_triangle(
     ...
 
 
-@wp.func_native("""
-const float* p0 = (const float*)(x.data);
-const float* p1 = (const float*)(x_next.data);
-auto grow = [&](int i, float* low, float* high) {
-    const float* a = p0 + 3 * (size_t)i;
-    const float* b = p1 + 3 * (size_t)i;
-    for (int k = 0; k < 3; ++k) {
-        float least = a[k] < b[k] ? a[k] : b[k];
-        float most = a[k] < b[k] ? b[k] : a[k];
-        low[k] = low[k] < least ? low[k] : least;
-        high[k] = high[k] > most ? high[k] : most;
-    }
-};
-// the distance between the lines of two edges, times the length of their cross product
-auto between = [&](const float* p, const int* t, float* size) {
-    const float *A = p + 3 * (size_t)one[0], *B = p + 3 * (size_t)one[1], *C = p + 3 * (size_t)t[0];
-    const float* D = p + 3 * (size_t)t[1];
-    float u0 = B[0] - A[0], u1 = B[1] - A[1], u2 = B[2] - A[2], v0 = D[0] - C[0], v1 = D[1] - C[1], v2 = D[2] - C[2];
-    float n0 = u1 * v2 - u2 * v1, n1 = u2 * v0 - u0 * v2, n2 = u0 * v1 - u1 * v0;
-    *size = n0 * n0 + n1 * n1 + n2 * n2;
-    return n0 * (C[0] - A[0]) + n1 * (C[1] - A[1]) + n2 * (C[2] - A[2]);
-};
-// the squared distance of two edges
-auto apart = [&](const float* p, const int* t) {
-    const float *A = p + 3 * (size_t)one[0], *B = p + 3 * (size_t)one[1], *C = p + 3 * (size_t)t[0];
-    const float* D = p + 3 * (size_t)t[1];
-    float uu = 0, vv = 0, uv = 0, ur = 0, vr = 0;
-    for (int k = 0; k < 3; ++k) {
-        float u = B[k] - A[k], v = D[k] - C[k], r = A[k] - C[k];
-        uu += u * u; vv += v * v; uv += u * v; ur += u * r; vr += v * r;
-    }
-    if (uu < 1e-20f || vv < 1e-20f) return 0.0f;
-    float across = uu * vv - uv * uv, s = 0.5f;
-    if (across > 1e-6f * uu * vv) s = (uv * vr - ur * vv) / across;
-    s = s < 0 ? 0 : (s > 1 ? 1 : s);
-    float t1 = (uv * s + vr) / vv;
-    if (t1 < 0) { t1 = 0; s = -ur / uu; }
-    else if (t1 > 1) { t1 = 1; s = (uv - ur) / uu; }
-    s = s < 0 ? 0 : (s > 1 ? 1 : s);
-    float sum = 0;
-    for (int k = 0; k < 3; ++k) {
-        float d = A[k] + s * (B[k] - A[k]) - C[k] - t1 * (D[k] - C[k]);
-        sum += d * d;
-    }
-    return sum;
-};
-float low[3] = {1e30f, 1e30f, 1e30f}, high[3] = {-1e30f, -1e30f, -1e30f};
-grow(one[0], low, high);
-grow(one[1], low, high);
-const int* list = (const int*)(candidate.data);
-const int* table = (const int*)(corners.data);
-const float* size = (const float*)(radius.data);
+@wp.func_native(
+    _POINTS
+    + _SWEPT
+    + """
+const vec a0 = at(p0, one[0]), b0 = at(p0, one[1]), a1 = at(p1, one[0]), b1 = at(p1, one[1]);
+const vec low = least(least(a0, b0), least(a1, b1)), high = most(most(a0, b0), most(a1, b1));
 for (int j = first; j < end; ++j) {
     const int* two = table + 3 * (size_t)list[j];
-    float l[3] = {1e30f, 1e30f, 1e30f}, h[3] = {-1e30f, -1e30f, -1e30f};
-    grow(two[0], l, h);
-    grow(two[1], l, h);
-    float wide = factor * (size[one[0]] + size[two[0]]);
-    bool far = false;
-    for (int k = 0; k < 3; ++k) far = far || l[k] - high[k] > wide || low[k] - h[k] > wide;
-    if (far) continue;
-    float s0, s1;
-    float before = between(p0, two, &s0), after = between(p1, two, &s1);
+    const vec c0 = at(p0, two[0]), d0 = at(p0, two[1]), c1 = at(p1, two[0]), d1 = at(p1, two[1]);
+    const vec wide = all(factor * (size[one[0]] + size[two[0]]));
+    const vec l = least(least(c0, d0), least(c1, d1)) - wide, h = most(most(c0, d0), most(c1, d1)) + wide;
+    if (beyond(l, h, low, high)) continue;
+    // the sides of the two lines on which they are, before and after
+    const float before = dot(cross(b0 - a0, d0 - c0), c0 - a0), after = dot(cross(b1 - a1, d1 - c1), c1 - a1);
     // on one side all the time, and too far at the end
-    if (before * after > 0.0f && apart(p1, two) > wide * wide) continue;
+    if (before * after > 0.0f && between(a1, b1, c1, d1) > wide.x * wide.x) continue;
     return j;
 }
 return end;
-""")
+"""
+)
 def next_edge(
     one: wp.vec2i,
     first: int,
@@ -376,43 +342,20 @@ def next_edge(
     ...
 
 
-@wp.func_native("""
+@wp.func_native(
+    _POINTS
+    + """
 const float* p = (const float*)(x.data);
-const float* P = p + 3 * (size_t)one;
+const vec here = at(p, one);
 const int* list = (const int*)(candidate.data);
 const int* table = (const int*)(corners.data);
-auto dot = [](const float* a, const float* b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; };
 int best = -1;
 float best_near = farthest * farthest, best_faces = -1.0f;
 for (int j = first; j < end; ++j) {
     const int* t = table + 3 * (size_t)list[j];
-    const float *A = p + 3 * (size_t)t[0], *B = p + 3 * (size_t)t[1], *C = p + 3 * (size_t)t[2];
-    float u[3], v[3], r[3];
-    for (int k = 0; k < 3; ++k) { u[k] = B[k] - A[k]; v[k] = C[k] - A[k]; r[k] = P[k] - A[k]; }
-    float n[3] = {u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]};
-    float nn = dot(n, n), h = dot(n, r);
-    if (nn <= 0.0f || h * h > 1.001f * best_near * nn) continue;
-    // weights of the foot on the plane, and the nearest of three sides where it is outside
-    float c0[3] = {r[1] * v[2] - r[2] * v[1], r[2] * v[0] - r[0] * v[2], r[0] * v[1] - r[1] * v[0]};
-    float c1[3] = {u[1] * r[2] - u[2] * r[1], u[2] * r[0] - u[0] * r[2], u[0] * r[1] - u[1] * r[0]};
-    float beta = dot(c0, n) / nn, gamma = dot(c1, n) / nn, near;
-    if (beta >= 0.0f && gamma >= 0.0f && beta + gamma <= 1.0f) {
-        near = h * h / nn;
-    } else {
-        near = 1e30f;
-        const float* from[3] = {A, B, C};
-        const float* to[3] = {B, C, A};
-        for (int k = 0; k < 3; ++k) {
-            float e[3], q[3];
-            for (int a = 0; a < 3; ++a) { e[a] = to[k][a] - from[k][a]; q[a] = P[a] - from[k][a]; }
-            float w = dot(q, e) / dot(e, e);
-            w = w < 0.0f ? 0.0f : (w > 1.0f ? 1.0f : w);
-            float s = 0.0f;
-            for (int a = 0; a < 3; ++a) { float d = q[a] - w * e[a]; s += d * d; }
-            near = s < near ? s : near;
-        }
-    }
-    float faces = near > 0.0f ? h * h / (nn * near) : 1.0f;
+    const Foot foot = to_triangle(here, at(p, t[0]), at(p, t[1]), at(p, t[2]), 1.001f * best_near);
+    if (foot.size <= 0.0f) continue;
+    const float near = foot.near, faces = near > 0.0f ? foot.height * foot.height / (foot.size * near) : 1.0f;
     if (near < 0.9998f * best_near || (near < 1.0002f * best_near && faces > best_faces)) {
         best = j;
         best_near = near;
@@ -420,7 +363,8 @@ for (int j = first; j < end; ++j) {
     }
 }
 return best;
-""")
+"""
+)
 def nearest_triangle(
     one: int,
     first: int,
@@ -438,22 +382,22 @@ def nearest_triangle(
     ...
 
 
-@wp.func_native("""
+@wp.func_native(
+    _POINTS
+    + """
 const int* list = (const int*)(candidate.data);
 const int* table = (const int*)(corners.data);
 auto height = [&](const float* p, const int* t) {
-    const float *P = p + 3 * (size_t)one, *A = p + 3 * (size_t)t[0], *B = p + 3 * (size_t)t[1];
-    const float* C = p + 3 * (size_t)t[2];
-    float u0 = B[0] - A[0], u1 = B[1] - A[1], u2 = B[2] - A[2], v0 = C[0] - A[0], v1 = C[1] - A[1], v2 = C[2] - A[2];
-    return (u1 * v2 - u2 * v1) * (P[0] - A[0]) + (u2 * v0 - u0 * v2) * (P[1] - A[1])
-        + (u0 * v1 - u1 * v0) * (P[2] - A[2]);
+    const vec a = at(p, t[0]);
+    return dot(cross(at(p, t[1]) - a, at(p, t[2]) - a), at(p, one) - a);
 };
 for (int j = first; j < end; ++j) {
     const int* t = table + 3 * (size_t)list[j];
     if (height((const float*)(x.data), t) > 0.0f && height((const float*)(x_next.data), t) < 0.0f) return j;
 }
 return end;
-""")
+"""
+)
 def next_entered(
     one: int,
     first: int,

@@ -8,58 +8,9 @@ numbers, whose order does not matter: results are the same from run to run thoug
 
 import warp as wp
 
-from pliant.collide.soft.narrow_kernels import Rows
+from pliant.collide.soft.contact_rows import Rows, Sums
 
 wp.set_module_options({"enable_backward": False})
-
-
-@wp.struct
-class Sums:
-    """What contacts add up for each particle: their number; what they do to its position and velocity, in whole
-    multiples of 1 / scale."""
-
-    contacts: wp.array(dtype=int)
-    push: wp.array2d(dtype=wp.int64)
-    kick: wp.array2d(dtype=wp.int64)
-    scale: wp.float64
-
-
-# On the CPU sums are not atomic: the following kernels are launched there with a stride of one thread, which walks
-# through everything by itself.
-
-
-@wp.func
-def list_rows(first: int, stride: int, rows: Rows):
-    for f in range(first, rows.things, stride):
-        if rows.count[f] > 0:
-            rows.active[wp.atomic_add(rows.actives, 0, 1)] = f
-
-
-@wp.kernel
-def list_active(stride: int, vertices_inout: Rows, edges_inout: Rows):
-    """List what has contacts, in any order; the lists are empty before."""
-    list_rows(wp.tid(), stride, vertices_inout)
-    list_rows(wp.tid(), stride, edges_inout)
-
-
-@wp.func
-def count_rows(first: int, stride: int, rows: Rows, contacts: wp.array(dtype=int)):
-    for a in range(first, rows.actives[0], stride):
-        f = rows.active[a]
-        for j in range(rows.count[f]):
-            row = f * rows.room + j
-            ids = rows.ids[row]
-            weights = rows.weights[row]
-            for k in range(4):
-                if weights[k] != 0.0:
-                    wp.atomic_add(contacts, ids[k], 1)
-
-
-@wp.kernel
-def count_contacts(stride: int, vertices: Rows, edges: Rows, sums_inout: Sums):
-    """How many contacts touch each particle."""
-    count_rows(wp.tid(), stride, vertices, sums_inout.contacts)
-    count_rows(wp.tid(), stride, edges, sums_inout.contacts)
 
 
 @wp.func_native("""
@@ -94,10 +45,11 @@ def push_row(
     x: wp.array(dtype=wp.vec3),
     x_next: wp.array(dtype=wp.vec3),
     v_next: wp.array(dtype=wp.vec3),
+    part: int,
     rows: Rows,
     sums: Sums,
 ):
-    """What a contact does to the positions and velocities of its particles."""
+    """What a contact does to the positions and velocities of its particles, added to one part of the sums."""
     ids = rows.ids[row]
     weights = rows.weights[row]
     n = rows.normal[row]
@@ -140,14 +92,44 @@ def push_row(
             if w != 0.0:
                 for a in range(3):
                     if change[a] != 0.0:
-                        wp.atomic_add(sums.push, ids[k], a, whole(w * change[a], sums.scale))
+                        wp.atomic_add(sums.push, part + ids[k], a, whole(w * change[a], sums.scale))
                     if gain[a] != 0.0:
-                        wp.atomic_add(sums.kick, ids[k], a, whole(w * gain[a], sums.scale))
+                        wp.atomic_add(sums.kick, part + ids[k], a, whole(w * gain[a], sums.scale))
+
+
+@wp.func
+def push_rows(
+    thread: int,
+    threads: int,
+    is_listed: int,
+    inv_mass: wp.array(dtype=float),
+    x: wp.array(dtype=wp.vec3),
+    x_next: wp.array(dtype=wp.vec3),
+    v_next: wp.array(dtype=wp.vec3),
+    rows: Rows,
+    sums: Sums,
+):
+    """What contacts of one kind do, of those that a thread takes."""
+    if is_listed != 0:
+        for a in range(thread, rows.actives[0], threads):
+            f = rows.active[a]
+            for j in range(rows.count[f]):
+                push_row(f * rows.room + j, inv_mass, x, x_next, v_next, 0, rows, sums)
+    else:
+        first = rows.things // threads * thread
+        end = rows.things // threads * (thread + 1)
+        if thread + 1 == threads:
+            end = rows.things
+        for f in range(first, end):
+            for j in range(rows.count[f]):
+                push_row(f * rows.room + j, inv_mass, x, x_next, v_next, thread * sums.particles, rows, sums)
 
 
 @wp.kernel
 def push_contacts(
-    stride: int,
+    start: int,
+    threads: int,
+    is_listed: int,
     inv_mass: wp.array(dtype=float),
     x: wp.array(dtype=wp.vec3),
     x_next: wp.array(dtype=wp.vec3),
@@ -156,15 +138,14 @@ def push_contacts(
     edges_inout: Rows,
     sums_inout: Sums,
 ):
-    """One pass over all contacts."""
-    for a in range(wp.tid(), vertices_inout.actives[0], stride):
-        f = vertices_inout.active[a]
-        for j in range(vertices_inout.count[f]):
-            push_row(f * vertices_inout.room + j, inv_mass, x, x_next, v_next, vertices_inout, sums_inout)
-    for a in range(wp.tid(), edges_inout.actives[0], stride):
-        f = edges_inout.active[a]
-        for j in range(edges_inout.count[f]):
-            push_row(f * edges_inout.room + j, inv_mass, x, x_next, v_next, edges_inout, sums_inout)
+    """One pass over all contacts.
+
+    On the CPU there are as many threads as parts of the sums, each of which takes a run of vertices and edges; on CUDA
+    many, which stride through those that are listed.
+    """
+    thread = start + wp.tid()
+    push_rows(thread, threads, is_listed, inv_mass, x, x_next, v_next, vertices_inout, sums_inout)
+    push_rows(thread, threads, is_listed, inv_mass, x, x_next, v_next, edges_inout, sums_inout)
 
 
 @wp.kernel
@@ -189,13 +170,6 @@ def end_round(
     deep_inout[0] = 0
 
 
-@wp.kernel
-def forget_active(vertices_out: Rows, edges_out: Rows):
-    """Nothing has contacts."""
-    vertices_out.actives[0] = 0
-    edges_out.actives[0] = 0
-
-
 @wp.func
 def taken(sums: wp.array2d(dtype=wp.int64), i: int, factor: wp.float64) -> wp.vec3:
     """A sum of whole numbers as it is meant; it is zero after that."""
@@ -206,6 +180,17 @@ def taken(sums: wp.array2d(dtype=wp.int64), i: int, factor: wp.float64) -> wp.ve
     return out
 
 
+@wp.func
+def taken_of_all(sums: wp.array2d(dtype=wp.int64), i: int, of: Sums, factor: wp.float64) -> wp.vec3:
+    """The sum of all parts as it is meant; they are zero after that."""
+    for part in range(1, of.parts):
+        j = part * of.particles + i
+        for a in range(3):
+            sums[i, a] = sums[i, a] + sums[j, a]
+            sums[j, a] = wp.int64(0)
+    return taken(sums, i, factor)
+
+
 @wp.kernel
 def move_particles(
     start: int,
@@ -213,14 +198,21 @@ def move_particles(
     inv_mass: wp.array(dtype=float),
     last: int,
     sums_inout: Sums,
+    vertices_out: Rows,
+    edges_out: Rows,
     x_inout: wp.array(dtype=wp.vec3),
     v_inout: wp.array(dtype=wp.vec3),
 ):
-    """Move each particle by what its contacts did together, and forget that; after the last pass also their number."""
-    i = vertex[start + wp.tid()]
+    """Move each particle by what its contacts did together, and forget that; after the last pass also their number, and
+    which vertices and edges have some."""
+    k = start + wp.tid()
+    i = vertex[k]
     if sums_inout.contacts[i] > 0:
         factor = wp.float64(inv_mass[i]) / sums_inout.scale
-        x_inout[i] = x_inout[i] + taken(sums_inout.push, i, factor)
-        v_inout[i] = v_inout[i] + taken(sums_inout.kick, i, factor)
+        x_inout[i] = x_inout[i] + taken_of_all(sums_inout.push, i, sums_inout, factor)
+        v_inout[i] = v_inout[i] + taken_of_all(sums_inout.kick, i, sums_inout, factor)
         if last != 0:
             sums_inout.contacts[i] = 0
+    if last != 0 and k == 0:
+        vertices_out.actives[0] = 0
+        edges_out.actives[0] = 0

@@ -12,12 +12,14 @@ import itertools
 import numpy as np
 import warp as wp
 
-from pliant.collide.soft.tree_kernels import TreeData, box_items, fit_level
+from pliant.collide.soft.tree_kernels import Course, TreeData, box_items, fit_levels
 from pliant.launch import launch
 from pliant.mesh.order import bisect_order
 
 LEAF = 4
-"""Items in a leaf."""
+"""Items in a leaf; less than 8, see `TreeData`."""
+LEVELS = 3
+"""Levels that one launch fits."""
 
 
 class Tree:
@@ -41,7 +43,7 @@ class Tree:
         starts = np.searchsorted(item_body, np.arange(bodies + 1))
         middle = rest[corners].mean(axis=1) if self.count else np.zeros((0, 3))
         order: list[np.ndarray] = []
-        first, items, last, skip, right, depth = (list[np.ndarray]() for _ in range(6))
+        leaf, skip, right, depth = (list[np.ndarray]() for _ in range(4))
         roots = np.zeros(bodies + 1, np.int64)
         for b in range(bodies):
             roots[b] = sum(len(part) for part in skip)
@@ -50,40 +52,38 @@ class Tree:
                 continue
             order.append(own + starts[b])
             shape = _shape(leaf_starts)
-            first.append(shape[0] + starts[b])
-            items.append(shape[1])
-            last.append(shape[2] + starts[b])
-            skip.append(shape[3] + roots[b])
-            right.append(np.where(shape[4] >= 0, shape[4] + roots[b], -1))
-            depth.append(shape[5])
+            leaf.append(np.where(shape[1] > 0, 8 * (shape[0] + starts[b]) + shape[1], 0))
+            skip.append(shape[2] + roots[b])
+            right.append(np.where(shape[3] >= 0, shape[3] + roots[b], -1))
+            depth.append(shape[4])
         joined = lambda parts: np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, np.int64)
         self.order = joined(order)
         roots[bodies] = sum(len(part) for part in skip)
         self.nodes = int(roots[bodies])
-        deep = joined(depth)
-        by_depth = np.argsort(-deep, kind="stable")
-        ends = np.searchsorted(-deep[by_depth], -np.arange(deep.max(initial=0), -2, -1)) if self.nodes else [0]
-        self._levels = [(int(a), int(b)) for a, b in itertools.pairwise(ends)]
+        leaves, deep = joined(leaf), joined(depth)
         ints = lambda values: wp.array(np.ascontiguousarray(values, np.int32), dtype=int, device=device)
-        boxes = lambda count: wp.zeros(max(count, 1), dtype=wp.vec3, device=device)
+        node = np.zeros((max(self.nodes, 1), 8), np.float32)
+        node.view(np.int32)[: self.nodes, 3] = joined(skip)
+        node.view(np.int32)[: self.nodes, 7] = leaves
         data = TreeData()
+        data.nodes = wp.array(node, dtype=float, device=device)
+        data.boxes = wp.zeros((max(self.count, 1), 8), dtype=float, device=device)
         data.corners = wp.array(np.asarray(corners, np.int32)[self.order], dtype=wp.vec3i, device=device)
-        data.item = ints(self.order)
-        data.item_low, data.item_high = boxes(self.count), boxes(self.count)
-        data.low, data.high = boxes(self.nodes), boxes(self.nodes)
-        data.first, data.items = ints(joined(first)), ints(joined(items))
-        data.last = ints(joined(last))
-        data.skip, data.right = ints(joined(skip)), ints(joined(right))
-        data.roots = ints(roots)
+        data.leaf = ints(np.repeat(np.flatnonzero(leaves), leaves[leaves > 0] % 8))
+        data.right, data.roots = ints(joined(right)), ints(roots)
         self.data = data
-        self._by_depth = ints(by_depth)
+        tops = range(int(deep.max(initial=-1)) - LEVELS + 1, -LEVELS, -LEVELS)
+        self.tops = [ints(np.flatnonzero(deep == max(top, 0))) for top in tops]
 
-    def fit(self, x: wp.array, x_next: wp.array, v: wp.array, radius: wp.array, ahead: wp.array, reach: float) -> None:
-        """Fit all boxes to where the items are, after the step and `ahead` [s] later, and `reach` [m] around."""
-        inputs = [x, x_next, v, radius, ahead, reach]
-        launch(box_items, self.count, inputs, [self.data], device=self.device, grain=2048)
-        for first, end in self._levels:
-            launch(fit_level, end - first, [self._by_depth], [self.data], device=self.device, first=first, grain=4096)
+
+def fit_trees(one: Tree, two: Tree, course: Course) -> None:
+    """Fit the boxes of two trees to where their items go."""
+    trees = [one.data, two.data]
+    launch(box_items, one.count + two.count, [one.count, course], trees, device=one.device, grain=2048)
+    nothing = one.data.right[:0]
+    for tops in itertools.zip_longest(one.tops, two.tops, fillvalue=nothing):
+        nodes = len(tops[0]) + len(tops[1])
+        launch(fit_levels, nodes, [len(tops[0]), *tops], trees, device=one.device, grain=1024)
 
 
 def _shape(leaf_starts: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -91,20 +91,18 @@ def _shape(leaf_starts: np.ndarray) -> tuple[np.ndarray, ...]:
 
     Returns:
         first, items: first item of each leaf and how many; zero items for others.
-        last: end of the items below each node.
         skip: where the walk goes on behind a node and all below it.
         right: the second child, -1 for a leaf; the first one follows its parent.
         depth: of each node.
     """
     leaves = len(leaf_starts) - 1
     count = 2 * leaves - 1
-    first, items, last, skip, right, depth = (np.zeros(count, np.int64) for _ in range(6))
+    first, items, skip, right, depth = (np.zeros(count, np.int64) for _ in range(5))
     # nodes of a level: their place, their first leaf and how many leaves are below them
     node, begin, size = np.zeros(1, np.int64), np.zeros(1, np.int64), np.array([leaves])
     level = 0
     while len(node):
         skip[node] = node + 2 * size - 1
-        last[node] = leaf_starts[begin + size]
         depth[node] = level
         is_leaf = size == 1
         first[node[is_leaf]] = leaf_starts[begin[is_leaf]]
@@ -116,4 +114,4 @@ def _shape(leaf_starts: np.ndarray) -> tuple[np.ndarray, ...]:
         node = np.concatenate([node + 1, node + 2 * lower])
         begin, size = np.concatenate([begin, begin + lower]), np.concatenate([lower, size - lower])
         level += 1
-    return first, items, last, skip, right, depth
+    return first, items, skip, right, depth

@@ -9,28 +9,48 @@ wp.set_module_options({"enable_backward": False})
 class TreeData:
     """Trees of boxes, one for each body, all in one set of arrays.
 
+    What a walk needs of a node or an item stands in 32 bytes, which are read at once: the lower corner of its box [m],
+    a whole number, the upper corner, another whole number.
+
     Attributes:
-        corners, item: particles of each item as it stands in the tree, and its number.
-        item_low, item_high: its box [m].
-        low, high: box of each node [m].
-        first, items: items of a leaf; no items where a node is no leaf.
-        last: the end of the items of all leaves below a node.
-        skip: where the walk goes on behind all that is below a node. right: its second child.
+        nodes: of each node; its numbers are where the walk goes on behind all that is below it, and its leaf: the first
+            item times 8, and the number of items, which is zero where a node is no leaf.
+        boxes: of each item, without numbers.
+        corners: particles of each item as it stands in the tree.
+        leaf: the node in which each item is.
+        right: a node's second child, -1 for a leaf; the first one follows it.
         roots: first node of each body's tree, and the end.
     """
 
+    nodes: wp.array2d(dtype=float)
+    boxes: wp.array2d(dtype=float)
     corners: wp.array(dtype=wp.vec3i)
-    item: wp.array(dtype=int)
-    item_low: wp.array(dtype=wp.vec3)
-    item_high: wp.array(dtype=wp.vec3)
-    low: wp.array(dtype=wp.vec3)
-    high: wp.array(dtype=wp.vec3)
-    first: wp.array(dtype=int)
-    items: wp.array(dtype=int)
-    last: wp.array(dtype=int)
-    skip: wp.array(dtype=int)
+    leaf: wp.array(dtype=int)
     right: wp.array(dtype=int)
     roots: wp.array(dtype=int)
+
+
+@wp.struct
+class Course:
+    """Where particles are, and where they are expected to go.
+
+    Attributes:
+        x, x_next: before and after the step [m].
+        v: how fast each is expected to go on [m/s].
+        astray: from where that leads in the step to where it ends [m]: what is pressed against something is thrown
+            back again and again.
+        radius: what is kept free around each [m].
+        ahead: for how long all this is to hold [s].
+        reach: how far from each other parts are watched [m].
+    """
+
+    x: wp.array(dtype=wp.vec3)
+    x_next: wp.array(dtype=wp.vec3)
+    v: wp.array(dtype=wp.vec3)
+    astray: wp.array(dtype=wp.vec3)
+    radius: wp.array(dtype=float)
+    ahead: wp.array(dtype=float)
+    reach: float
 
 
 @wp.struct
@@ -74,43 +94,110 @@ def apart(low: wp.vec3, high: wp.vec3, box: Box) -> bool:
     )
 
 
-@wp.kernel
-def box_items(
-    start: int,
-    x: wp.array(dtype=wp.vec3),
-    x_next: wp.array(dtype=wp.vec3),
-    v: wp.array(dtype=wp.vec3),
-    radius: wp.array(dtype=float),
-    ahead: wp.array(dtype=float),
-    reach: float,
-    tree_out: TreeData,
-):
-    """The box of each item."""
-    i = start + wp.tid()
-    corner = tree_out.corners[i]
+@wp.func
+def swept(box: Box, i: int, course: Course, around: float) -> Box:
+    """A box that also holds a particle for as long as is looked ahead, with a distance around it [m]."""
+    then = course.ahead[0] * course.v[i] + course.astray[i]
+    out = grown(box, course.x[i], course.x_next[i], course.v[i], course.ahead[0], around)
+    return grown(out, course.x[i], course.x[i] + then, wp.vec3(0.0, 0.0, 0.0), 0.0, around)
+
+
+@wp.func
+def box_of(boxes: wp.array2d(dtype=float), i: int) -> Box:
+    out = Box()
+    out.low = wp.vec3(boxes[i, 0], boxes[i, 1], boxes[i, 2])
+    out.high = wp.vec3(boxes[i, 4], boxes[i, 5], boxes[i, 6])
+    return out
+
+
+@wp.func
+def write_box(boxes: wp.array2d(dtype=float), i: int, box: Box):
+    for k in range(3):
+        boxes[i, k] = box.low[k]
+        boxes[i, 4 + k] = box.high[k]
+
+
+@wp.func
+def both(one: Box, two: Box) -> Box:
+    """A box around two."""
+    out = Box()
+    out.low = wp.min(one.low, two.low)
+    out.high = wp.max(one.high, two.high)
+    return out
+
+
+@wp.func
+def box_item(i: int, course: Course, tree: TreeData):
+    corner = tree.corners[i]
     box = no_box()
     for k in range(3):
-        p = corner[k]
-        box = grown(box, x[p], x_next[p], v[p], ahead[0], radius[p] + reach)
-    tree_out.item_low[i] = box.low
-    tree_out.item_high[i] = box.high
+        box = swept(box, corner[k], course, course.radius[corner[k]] + course.reach)
+    write_box(tree.boxes, i, box)
 
 
 @wp.kernel
-def fit_level(start: int, by_depth: wp.array(dtype=int), tree_inout: TreeData):
-    """The boxes of nodes of one level, from what is below them."""
-    node = by_depth[start + wp.tid()]
-    low = wp.vec3(1.0e30, 1.0e30, 1.0e30)
-    high = wp.vec3(-1.0e30, -1.0e30, -1.0e30)
-    count = tree_inout.items[node]
-    if count > 0:
-        first = tree_inout.first[node]
-        for i in range(first, first + count):
-            low = wp.min(low, tree_inout.item_low[i])
-            high = wp.max(high, tree_inout.item_high[i])
+def box_items(start: int, ones: int, course: Course, one_out: TreeData, two_out: TreeData):
+    """The box of each item of two trees, the first of which has so many."""
+    i = start + wp.tid()
+    if i < ones:
+        box_item(i, course, one_out)
     else:
-        right = tree_inout.right[node]
-        low = wp.min(tree_inout.low[node + 1], tree_inout.low[right])
-        high = wp.max(tree_inout.high[node + 1], tree_inout.high[right])
-    tree_inout.low[node] = low
-    tree_inout.high[node] = high
+        box_item(i - ones, course, two_out)
+
+
+@wp.func_native("""
+return ((const int*)(nodes.data))[8 * (size_t)node + 7];
+""")
+def leaf_of(nodes: wp.array2d(dtype=float), node: int) -> int:
+    """The first item of a leaf times 8, and how many it has."""
+    ...
+
+
+@wp.func
+def fit_node(node: int, tree: TreeData):
+    """The box of a node, from what is below it."""
+    right = tree.right[node]
+    box = no_box()
+    if right < 0:
+        leaf = leaf_of(tree.nodes, node)
+        first = leaf // 8
+        for i in range(first, first + leaf % 8):
+            box = both(box, box_of(tree.boxes, i))
+    else:
+        box = both(box_of(tree.nodes, node + 1), box_of(tree.nodes, right))
+    write_box(tree.nodes, node, box)
+
+
+@wp.func
+def fit_two_levels(node: int, tree: TreeData):
+    right = tree.right[node]
+    if right >= 0:
+        fit_node(node + 1, tree)
+        fit_node(right, tree)
+    fit_node(node, tree)
+
+
+@wp.func
+def fit_three_levels(node: int, tree: TreeData):
+    right = tree.right[node]
+    if right >= 0:
+        fit_two_levels(node + 1, tree)
+        fit_two_levels(right, tree)
+    fit_node(node, tree)
+
+
+@wp.kernel
+def fit_levels(
+    start: int,
+    ones: int,
+    one_nodes: wp.array(dtype=int),
+    two_nodes: wp.array(dtype=int),
+    one_inout: TreeData,
+    two_inout: TreeData,
+):
+    """The boxes of nodes of two trees, and of two levels below them; of the first tree there are so many."""
+    k = start + wp.tid()
+    if k < ones:
+        fit_three_levels(one_nodes[k], one_inout)
+    else:
+        fit_three_levels(two_nodes[k - ones], two_inout)

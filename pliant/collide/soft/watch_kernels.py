@@ -4,7 +4,7 @@ import warp as wp
 
 wp.set_module_options({"enable_backward": False})
 
-REACHES = wp.constant(1.5)
+REACHES = wp.constant(4.0)
 """How far the fastest vertex goes while candidates serve, over the reach."""
 
 
@@ -14,12 +14,18 @@ def expect(
     vertex: wp.array(dtype=int),
     group_starts: wp.array(dtype=int),
     x: wp.array(dtype=wp.vec3),
+    x_next: wp.array(dtype=wp.vec3),
     v: wp.array(dtype=wp.vec3),
+    dt: float,
     x_out: wp.array(dtype=wp.vec3),
     v_out: wp.array(dtype=wp.vec3),
+    astray_out: wp.array(dtype=wp.vec3),
 ):
-    """Where each vertex is, and how fast it is expected to go on: as fast as its neighbours do in the mean;
-    single vertices tremble where they are pressed against something."""
+    """Where each vertex is, how fast it is expected to go on, and by how much the step goes astray of that.
+
+    It is expected to go as fast as its neighbours do in the mean: single vertices tremble where they are pressed
+    against something.
+    """
     g = start + wp.tid()
     first = group_starts[g]
     end = group_starts[g + 1]
@@ -28,8 +34,10 @@ def expect(
         total += v[vertex[k]]
     mean = total / float(wp.max(end - first, 1))
     for k in range(first, end):
-        x_out[k] = x[vertex[k]]
-        v_out[vertex[k]] = mean
+        i = vertex[k]
+        x_out[k] = x[i]
+        v_out[i] = mean
+        astray_out[i] = x_next[i] - x[i] - dt * mean
 
 
 @wp.kernel
@@ -54,10 +62,13 @@ def look_ahead(
 
 
 @wp.kernel
-def close_search(dt: float, age_out: wp.array(dtype=float), stale_out: wp.array(dtype=int)):
-    """Candidates are fresh; at the end of the step they are as old as it is long [s]."""
+def close_search(
+    dt: float, age_out: wp.array(dtype=float), stale_out: wp.array(dtype=int), turn_inout: wp.array(dtype=int)
+):
+    """Candidates are fresh; at the end of the step they are as old as it is long [s]. Another search has been."""
     age_out[0] = dt
     stale_out[0] = 0
+    turn_inout[0] = turn_inout[0] + 1
 
 
 @wp.kernel
@@ -78,11 +89,17 @@ def look_for_strays(
     x: wp.array(dtype=wp.vec3),
     x_found: wp.array(dtype=wp.vec3),
     v_found: wp.array(dtype=wp.vec3),
+    astray: wp.array(dtype=wp.vec3),
     age: wp.array(dtype=float),
     farthest: float,
     stale_out: wp.array(dtype=int),
 ):
-    """Candidates are stale where a vertex is further than so much [m] from where it was expected to be by now."""
+    """Candidates are stale where a vertex is further than so much [m] from where it was expected to be by now, astray
+    as it was then or less."""
     k = start + wp.tid()
-    if wp.length(x[vertex[k]] - x_found[k] - age[0] * v_found[vertex[k]]) > farthest:
+    i = vertex[k]
+    off = x[i] - x_found[k] - age[0] * v_found[i]
+    way = astray[i]
+    part = wp.clamp(wp.dot(off, way) / wp.max(wp.dot(way, way), 1.0e-30), 0.0, 1.0)
+    if wp.length(off - part * way) > farthest:
         stale_out[0] = 1

@@ -207,13 +207,14 @@ class Case:
         assert least <= set(got) <= most
         return len(least)
 
-    def check_near(self, found, oracle, one, two, ahead):
+    def check_near(self, found, oracle, one, two, ahead, astray):
         """The same less pairs whose boxes touch but which are too far apart to come within reach.
 
         Args:
             one, two: particles of both kinds of items (n, 3). ahead: how far particles are expected to go [m].
+            astray: by how much their step goes astray of that [m].
         """
-        x, x_next, _ = self.moving
+        x = self.moving[0]
         least, most = (
             np.array(oracle(self.features, self.moving, self.features.radius, self.selfs, more)).reshape(-1, 2)
             for more in (-ROUNDING, ROUNDING)
@@ -222,9 +223,9 @@ class Case:
         def within(pairs, more):
             a, b = one[pairs[:, 0]], two[pairs[:, 1]]
             closer = np.zeros(len(pairs))
-            for way in (x_next - x, ahead):
+            for way in (ahead, astray):
                 apart = way[a][:, :, None] - way[b][:, None]
-                closer = np.maximum(closer, np.linalg.norm(apart, axis=3).max(axis=(1, 2)))
+                closer += np.linalg.norm(apart, axis=3).max(axis=(1, 2))
             far = distances(x[a], x[b]) - closer - self.features.radius[a[:, 0]] - self.features.radius[b[:, 0]]
             return {*map(tuple, pairs[far <= REACH + more])}
 
@@ -274,14 +275,15 @@ def test_trees_find_what_all_pairs_find(kind, selfs, device):
     searched(finder, *case.there, 0.005, AHEAD)
     # neighbours are expected to go on together, for a time that depends on the fastest
     ahead = finder.v_found.numpy().astype(np.float64) * float(finder.ahead.numpy()[0])
-    case.moving = (*case.moving[:2], case.moving[0] + ahead)
+    astray = finder.astray.numpy().astype(np.float64)
+    case.moving = (*case.moving[:2], case.moving[0] + ahead, case.moving[0] + ahead + astray)
     triangles, edges = case.features.triangles, case.features.edges[:, [0, 1, 1]]
     pairs = finder.near_triangles.pairs()
     found = np.stack([pairs[:, 0], finder.triangles.order[pairs[:, 1]]], axis=1)
     corner = case.features.vertices[:, None][:, [0, 0, 0]]
-    count = case.check_near(found, brute.near_triangles, corner, triangles, ahead)
+    count = case.check_near(found, brute.near_triangles, corner, triangles, ahead, astray)
     found = np.sort(finder.edges.order[finder.near_edges.pairs()], axis=1)
-    case.check_near(found, brute.near_edges, edges, edges, ahead)
+    case.check_near(found, brute.near_edges, edges, edges, ahead, astray)
     # the sets are no empty promise
     assert count > 5 or kind == "one triangle"
 

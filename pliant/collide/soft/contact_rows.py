@@ -1,0 +1,82 @@
+"""Contacts as the kernels see them: rows of what touches, and what they add up to for each particle."""
+
+import warp as wp
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.struct
+class Rows:
+    """Contacts: `room` rows for each of several vertices or edges, of which the first `count` are in use.
+
+    Attributes:
+        deep: set where a contact is deep.
+        active: the vertices or edges that have some. actives: how many those are.
+        ids, weights: four particles, and what of their positions makes the way from one surface to the other.
+        normal: the direction of that way. target: its least length at the end of the step [m].
+        depth: how much it was short of what is kept free before it was resolved [m].
+        friction: coefficients of what slides and of what does not. bounce: speed at which the two should part [m/s].
+        push, grip: what was done to positions so far, along the normal and across [kg m].
+        impulse, rub: the same for velocities [N s].
+    """
+
+    room: int
+    things: int
+    count: wp.array(dtype=int)
+    deep: wp.array(dtype=int)
+    active: wp.array(dtype=int)
+    actives: wp.array(dtype=int)
+    ids: wp.array(dtype=wp.vec4i)
+    weights: wp.array(dtype=wp.vec4)
+    normal: wp.array(dtype=wp.vec3)
+    target: wp.array(dtype=float)
+    depth: wp.array(dtype=float)
+    friction: wp.array(dtype=wp.vec2)
+    bounce: wp.array(dtype=float)
+    push: wp.array(dtype=float)
+    grip: wp.array(dtype=wp.vec3)
+    impulse: wp.array(dtype=float)
+    rub: wp.array(dtype=wp.vec3)
+
+
+@wp.struct
+class Sums:
+    """What contacts add up for each particle: their number; what they do to its position and velocity, in whole
+    multiples of 1 / scale. On the CPU, where sums are not atomic, there are `parts` of them, one after the other for
+    all particles: each thread has its own."""
+
+    contacts: wp.array(dtype=int)
+    push: wp.array2d(dtype=wp.int64)
+    kick: wp.array2d(dtype=wp.int64)
+    scale: wp.float64
+    particles: int
+    parts: int
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+atomicAdd((int*)(counts.data) + i, 1);
+#else
+__atomic_fetch_add((int*)(counts.data) + i, 1, __ATOMIC_RELAXED);
+#endif
+""")
+def count_one(counts: wp.array(dtype=int), i: int):
+    """Count one more; threads do not get into each other's way, on the CPU either."""
+    ...
+
+
+@wp.func
+def count_rows(f: int, found: int, is_listed: int, rows: Rows, sums: Sums):
+    """Take note of the contacts of a vertex or edge: how many touch each particle; and where there are lists, that it
+    has some. Lists are in any order."""
+    rows.count[f] = found
+    if found > 0:
+        if is_listed != 0:
+            rows.active[wp.atomic_add(rows.actives, 0, 1)] = f
+        for j in range(found):
+            row = f * rows.room + j
+            ids = rows.ids[row]
+            weights = rows.weights[row]
+            for k in range(4):
+                if weights[k] != 0.0:
+                    count_one(sums.contacts, ids[k])

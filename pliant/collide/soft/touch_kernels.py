@@ -1,0 +1,171 @@
+"""The contacts of a step: which candidates touch, in rows."""
+
+import warp as wp
+
+from pliant.collide.soft.candidate_kernels import INSIDE, OUTSIDE
+from pliant.collide.soft.contact_rows import Rows, Sums, count_rows
+from pliant.collide.soft.narrow_kernels import (
+    SLACK,
+    Moves,
+    Surfaces,
+    add_apart,
+    kept_apart,
+    meet_edges,
+    meet_solid,
+    meet_thin,
+    meet_triangle,
+    triangle_ids,
+    triangle_signs,
+    write_row,
+)
+from pliant.collide.soft.near_native import next_edge, next_triangle
+from pliant.collide.soft.tree_kernels import TreeData
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.struct
+class Near:
+    """Candidates: of each vertex, and of each place in the tree of edges, how many there are and room for how many; the
+    corners opposite each edge; and of each vertex the triangle that it is deep behind, see `Candidates`."""
+
+    vertex: wp.array(dtype=int)
+    triangles: TreeData
+    triangle: wp.array(dtype=int)
+    triangle_count: wp.array(dtype=int)
+    triangle_room: int
+    deep: wp.array(dtype=int)
+    edges: TreeData
+    out: wp.array(dtype=wp.vec2i)
+    edge: wp.array(dtype=int)
+    edge_count: wp.array(dtype=int)
+    edge_room: int
+
+
+@wp.func
+def touch_triangles(k: int, near: Near, of: Surfaces, m: Moves, rows: Rows) -> int:
+    """The contacts of a vertex: with a solid one, at the nearest point; with sheets one from each side. How many there
+    are, also where there is no room for them."""
+    i = near.vertex[k]
+    mine = of.body[i]
+    found = int(0)
+    inside = int(OUTSIDE)
+    corners = near.triangles.corners
+    room = near.triangle_room
+    end = k * room + wp.min(near.triangle_count[k], room)
+    j = k * room
+    while j < end:
+        corner = corners[near.triangle[j]]
+        other = of.body[corner[0]]
+        solid = int(0)
+        if of.kind[other] == 0:
+            solid = 1
+        same = int(0)
+        if other == mine:
+            same = 1
+        # candidates of one body stand together
+        next = j + 1
+        while next < end and of.body[corners[near.triangle[next]][0]] == other:
+            next += 1
+        apart = of.radius[i] + of.radius[corner[0]]
+        if solid != 0 and same == 0:
+            touch = meet_solid(i, j, next, near.triangle, corners, apart, m)
+            if touch.found != 0:
+                if touch.distance < 0.0:
+                    inside = INSIDE
+                if found < rows.room:
+                    ids = triangle_ids(i, touch.corner)
+                    row = k * rows.room + found
+                    write_row(rows, row, ids, triangle_signs(touch.weights), touch, apart, of, m)
+                found += 1
+        else:
+            at = next_triangle(i, j, next, near.triangle, corners, of.radius, 1.0 + SLACK, m.x, m.x_next)
+            while at < next:
+                corner = corners[near.triangle[at]]
+                touch = meet_thin(i, corner, solid, same, of, m)
+                if touch.found != 0:
+                    apart = kept_apart(i, corner, touch.weights, of, same)
+                    ids = triangle_ids(i, corner)
+                    signs = triangle_signs(touch.weights)
+                    found = add_apart(k, found, rows, ids, signs, touch, apart, of, m)
+                at = next_triangle(i, at + 1, next, near.triangle, corners, of.radius, 1.0 + SLACK, m.x, m.x_next)
+        j = next
+    deep = near.deep[k]
+    if deep < 0:
+        near.deep[k] = inside
+    else:
+        # far inside a solid: out by the nearest way, slowly
+        corner = corners[deep]
+        touch = meet_triangle(i, corner, 1.0e10, 1, m.x_next)
+        if touch.found != 0 and touch.distance < 0.0:
+            if found < rows.room:
+                ids = triangle_ids(i, corner)
+                apart = of.radius[i] + of.radius[corner[0]]
+                row = k * rows.room + found
+                write_row(rows, row, ids, triangle_signs(touch.weights), touch, apart, of, m)
+                rows.friction[row] = wp.vec2(0.0, 0.0)
+                rows.bounce[row] = 0.0
+            found += 1
+    return found
+
+
+@wp.func
+def touch_edges(k: int, near: Near, of: Surfaces, m: Moves, rows: Rows) -> int:
+    """The contacts of an edge with edges behind it in the tree; how many there are, also where there is no room."""
+    corners = near.edges.corners
+    one = corners[k]
+    both = wp.vec2i(one[0], one[1])
+    mine = of.body[one[0]]
+    found = int(0)
+    room = near.edge_room
+    end = k * room + wp.min(near.edge_count[k], room)
+    j = next_edge(both, k * room, end, near.edge, corners, of.radius, 1.0 + SLACK, m.x, m.x_next)
+    while j < end:
+        item = near.edge[j]
+        two = corners[item]
+        other = of.body[two[0]]
+        solid = int(0)
+        if of.kind[mine] == 0 or of.kind[other] == 0:
+            solid = 1
+        same = int(0)
+        if mine == other:
+            same = 1
+        touch = meet_edges(one, two, solid, same, near.out[k], near.out[item], of, m)
+        if touch.found != 0:
+            if found < rows.room:
+                w = touch.weights
+                ids = wp.vec4i(one[0], one[1], two[0], two[1])
+                weights = wp.vec4(1.0 - w[0], w[0], w[1] - 1.0, -w[1])
+                write_row(rows, k * rows.room + found, ids, weights, touch, w[2], of, m)
+            found += 1
+        j = next_edge(both, j + 1, end, near.edge, corners, of.radius, 1.0 + SLACK, m.x, m.x_next)
+    return found
+
+
+@wp.kernel
+def touch(
+    start: int,
+    chunk: int,
+    near: Near,
+    of: Surfaces,
+    m: Moves,
+    is_listed: int,
+    vertices_out: Rows,
+    edges_out: Rows,
+    sums_inout: Sums,
+    full_out: wp.array(dtype=int),
+):
+    """All contacts of vertices and then of edges, and how many touch each particle."""
+    first = (start + wp.tid()) * chunk
+    for k in range(first, wp.min(first + chunk, vertices_out.things + edges_out.things)):
+        if k < vertices_out.things:
+            found = touch_triangles(k, near, of, m, vertices_out)
+            count_rows(k, wp.min(found, vertices_out.room), is_listed, vertices_out, sums_inout)
+            if found > vertices_out.room:
+                full_out[0] = 1
+        else:
+            e = k - vertices_out.things
+            found = touch_edges(e, near, of, m, edges_out)
+            count_rows(e, wp.min(found, edges_out.room), is_listed, edges_out, sums_inout)
+            if found > edges_out.room:
+                full_out[0] = 1
