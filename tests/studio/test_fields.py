@@ -24,7 +24,10 @@ def test_every_field_has_a_form(cls):
     assert [form.key for form in field_forms(cls)] == [field.name for field in dataclasses.fields(cls)]
 
 
-@pytest.mark.parametrize("cls", [*CLASSES, *(k.table_keys() for k in collider_classes().values())], ids=str)
+FORMS = {cls.__name__: cls for cls in CLASSES} | {kind: cls.table_keys() for kind, cls in collider_classes().items()}
+
+
+@pytest.mark.parametrize("cls", FORMS.values(), ids=list(FORMS))
 def test_every_place_of_a_slider_is_an_allowed_value(cls):
     for form in field_forms(cls):
         if form.low is None:

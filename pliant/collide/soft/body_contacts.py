@@ -9,13 +9,14 @@ import numpy as np
 import warp as wp
 
 from pliant.collide.soft import response_kernels
+from pliant.collide.soft.candidate_kernels import Near
 from pliant.collide.soft.candidates import Candidates, launch_chunks
 from pliant.collide.soft.careful import Careful
 from pliant.collide.soft.contact_rows import Rows, Sums
 from pliant.collide.soft.features import THIN, Features
 from pliant.collide.soft.narrow_kernels import Moves, Surfaces
 from pliant.collide.soft.settings import ContactSettings
-from pliant.collide.soft.touch_kernels import Near, touch
+from pliant.collide.soft.touch_kernels import touch
 from pliant.launch import launch, repeat_while, thread_count
 from pliant.model.model import Model
 from pliant.model.state import State
@@ -105,7 +106,10 @@ class BodyContacts:
         sums.scale = WHOLE / float(mass.min())
         self.sums = sums
         self.rounds = settings.rounds or (ROUNDS if thin else 1)
-        self.deep, self.round, self.going = (wp.zeros(1, dtype=int, device=device) for _ in range(3))
+        self.turns = response_kernels.Rounds()
+        self.turns.most = self.rounds
+        for name in ("deep", "round", "going"):
+            setattr(self.turns, name, wp.zeros(1, dtype=int, device=device))
         self._make_rows(4, 6)
         self.full = wp.zeros(1, dtype=int, device=device)
         self.careful = Careful(self.candidates, surfaces, sums, count, device) if settings.careful and thin else None
@@ -114,7 +118,7 @@ class BodyContacts:
     def _make_rows(self, vertex_room: int, edge_room: int) -> None:
         self.vertex_rows = _rows(self.candidates.near_triangles.things, vertex_room, self.device)
         self.edge_rows = _rows(self.candidates.near_edges.things, edge_room, self.device)
-        self.vertex_rows.deep = self.edge_rows.deep = self.deep
+        self.vertex_rows.deep = self.edge_rows.deep = self.turns.deep
 
     def wanted_step(self) -> float:
         """Longest step [s] in which what is fastest at the start goes a few times as far as is kept free around
@@ -148,11 +152,9 @@ class BodyContacts:
         def find_and_push() -> None:
             self._touch(state, dt)
             self._push_apart(state)
-            ends = [self.deep, self.round, self.going]
-            launch(response_kernels.end_round, 1, [self.rounds], ends, device=self.device)
 
-        launch(response_kernels.begin_rounds, 1, [], [self.round, self.going], device=self.device)
-        repeat_while(self.going, find_and_push, device=self.device)
+        launch(response_kernels.begin_rounds, 1, [], [self.turns], device=self.device)
+        repeat_while(self.turns.going, find_and_push, device=self.device)
 
     def _push_apart(self, state: State) -> None:
         """Change x_next and v_next by what the contacts do."""
@@ -167,14 +169,14 @@ class BodyContacts:
                 response_kernels.move_particles,
                 len(self.candidates.vertex),
                 [self.candidates.vertex, state.inv_mass, int(k + 1 == passes)],
-                [self.sums, *rows, state.x_next, state.v_next],
+                [self.sums, *rows, self.turns, state.x_next, state.v_next],
                 device=self.device,
             )
 
     def finish(self, state: State, dt: float) -> None:
         """Stop what would pass through something thin after all, when everything else is done."""
         if self.careful is not None:
-            self.careful.end(state)
+            self.careful.end(state, self._near())
 
     def _touch(self, state: State, dt: float) -> None:
         """Which candidates touch."""
@@ -183,6 +185,11 @@ class BodyContacts:
         moves.gain = self.features.push_speed * dt
         moves.watched = self.features.reach
         moves.rest_speed = REST_SPEED
+        inputs, outputs = [self._near(), self.surfaces, moves], [self.vertex_rows, self.edge_rows, self.sums, self.full]
+        launch_chunks(touch, self._things(), [*inputs, self.is_listed], outputs, self.device)
+
+    def _near(self) -> Near:
+        """The candidates, as kernels see them."""
         found = self.candidates
         near = Near()
         near.vertex, near.triangles, near.edges = found.vertex, found.triangles.data, found.edges.data
@@ -191,8 +198,7 @@ class BodyContacts:
         near.triangle, near.triangle_count, near.triangle_room = table.found, table.count, table.room
         table = found.near_edges
         near.edge, near.edge_count, near.edge_room = table.found, table.count, table.room
-        inputs, outputs = [near, self.surfaces, moves], [self.vertex_rows, self.edge_rows, self.sums, self.full]
-        launch_chunks(touch, self._things(), [*inputs, self.is_listed], outputs, self.device)
+        return near
 
     def _things(self) -> int:
         """How many vertices and edges may have contacts."""
@@ -246,7 +252,8 @@ def _rows(things: int, room: int, device: str) -> Rows:
     size = max(things * room, 1)
     rows = Rows()
     rows.room, rows.things = room, things
-    rows.count, rows.active = (wp.zeros(max(things, 1), dtype=int, device=device) for _ in range(2))
+    rows.count = wp.zeros(max(things, 1), dtype=int, device=device)
+    rows.active = wp.zeros(size if device != "cpu" else 1, dtype=int, device=device)
     rows.actives = wp.zeros(1, dtype=int, device=device)
     rows.ids = wp.zeros(size, dtype=wp.vec4i, device=device)
     rows.weights = wp.zeros(size, dtype=wp.vec4, device=device)

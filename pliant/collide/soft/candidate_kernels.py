@@ -8,6 +8,24 @@ from pliant.collide.soft.tree_kernels import Course, TreeData, box_of, no_box, s
 wp.set_module_options({"enable_backward": False})
 
 
+@wp.struct
+class Near:
+    """Candidates: of each vertex, and of each place in the tree of edges, how many there are and room for how many; the
+    corners opposite each edge; and of each vertex the triangle that it is deep behind, see `Candidates`."""
+
+    vertex: wp.array(dtype=int)
+    triangles: TreeData
+    triangle: wp.array(dtype=int)
+    triangle_count: wp.array(dtype=int)
+    triangle_room: int
+    deep: wp.array(dtype=int)
+    edges: TreeData
+    out: wp.array(dtype=wp.vec2i)
+    edge: wp.array(dtype=int)
+    edge_count: wp.array(dtype=int)
+    edge_room: int
+
+
 @wp.func
 def meets(one: int, two: int, selfs: wp.array(dtype=int)) -> bool:
     """Whether two bodies may meet, or one itself."""
@@ -75,6 +93,8 @@ def find_partners(
 
 TURNS = wp.constant(16)
 """Searches in which each vertex has its turn to be looked for inside of solids."""
+RUN = wp.constant(32)
+"""Vertices that have their turn together."""
 OUTSIDE = wp.constant(-1)
 INSIDE = wp.constant(-2)
 """A vertex that was inside of a solid in the last step, and near its surface."""
@@ -84,6 +104,7 @@ INSIDE = wp.constant(-2)
 def find_triangles(
     start: int,
     chunk: int,
+    lanes: int,
     vertex: wp.array(dtype=int),
     vertex_body: wp.array(dtype=int),
     kind: wp.array(dtype=int),
@@ -105,19 +126,19 @@ def find_triangles(
 
     A vertex that was inside before is looked for there; others when they have their turn, the first time all.
     """
-    first_item = (start + wp.tid()) * chunk
+    first_item = (start + wp.tid()) // lanes * chunk
     for k in range(first_item, wp.min(first_item + chunk, things)):
         i = vertex[k]
         b = vertex_body[k]
         box = swept(no_box(), i, course, course.radius[i])
         found = int(0)
-        looks = deep_inout[k] != OUTSIDE or turn[0] == 0 or (k + turn[0]) % TURNS == 0
+        looks = deep_inout[k] != OUTSIDE or turn[0] == 0 or (k // RUN + turn[0]) % TURNS == 0
         deep = int(OUTSIDE)
         for j in range(wp.min(partners[b], partner_room)):
             other = partner[b * partner_room + j]
             before = found
             found = find_overlaps(
-                tree, tree.roots[other], tree.roots[other + 1], box.low, box.high, i, i, 0, course, found, room,
+                tree, tree.roots[other], tree.roots[other + 1], box.low, box.high, i, i, 0, course, lanes, found, room,
                 k * room, found_out,
             )  # fmt: skip
             if found == before and other != b and kind[other] == 0 and deep < 0 and looks:
@@ -132,6 +153,7 @@ def find_triangles(
 def find_edges(
     start: int,
     chunk: int,
+    lanes: int,
     item_body: wp.array(dtype=int),
     tree: TreeData,
     partner: wp.array(dtype=int),
@@ -145,7 +167,7 @@ def find_edges(
     full_out: wp.array(dtype=int),
 ):
     """The edges behind each edge in the tree whose boxes touch its own: their places in the tree."""
-    first_item = (start + wp.tid()) * chunk
+    first_item = (start + wp.tid()) // lanes * chunk
     for k in range(first_item, wp.min(first_item + chunk, things)):
         b = item_body[k]
         mine = tree.corners[k]
@@ -161,8 +183,8 @@ def find_edges(
                 # nodes stand as their items do: what is behind an edge is in its leaf and behind that
                 node = wp.where(other == b, tree.leaf[k], tree.roots[other])
                 found = find_overlaps(
-                    tree, node, tree.roots[other + 1], box.low, box.high, mine[0], mine[1], k + 1, course, found, room,
-                    k * room, found_out,
+                    tree, node, tree.roots[other + 1], box.low, box.high, mine[0], mine[1], k + 1, course, lanes,
+                    found, room, k * room, found_out,
                 )  # fmt: skip
         count_out[k] = found
         if found > room:

@@ -18,6 +18,8 @@ CHUNK = 64
 """Items that a CPU thread takes at once: handing a kernel's tables to it costs more than a simple item."""
 
 
+LANES = 8
+"""CUDA threads that walk through a tree together, each through its part."""
 GROUP = 32
 """Vertices, neighbours in space, that are expected to go on with one velocity."""
 
@@ -26,6 +28,13 @@ def launch_chunks(kernel: object, things: int, inputs: list, outputs: list, devi
     """Launch a kernel whose first parameter after `start` is how many items a thread takes."""
     chunk = CHUNK if device == "cpu" else 1
     launch(kernel, -(-things // chunk), [chunk, *inputs], outputs, device=device, grain=8, block_dim=128)
+
+
+def launch_walks(kernel: object, things: int, inputs: list, outputs: list, device: str) -> None:
+    """Launch a kernel whose first parameters after `start` are how many items a thread takes, and how many threads
+    share one."""
+    lanes = 1 if device == "cpu" else LANES
+    launch_chunks(kernel, lanes * things, [lanes, *inputs], outputs, device)
 
 
 class Table:
@@ -130,8 +139,12 @@ class Candidates:
         course.x, course.x_next, course.v, course.astray = x, x_next, self.v_found, self.astray
         course.radius, course.ahead, course.reach = self.radius, self.ahead, self.reach
         count, on_cpu = len(self.vertex), self.device == "cpu"
-        groups, found = [self.vertex, self.group_starts, x, x_next, v, dt], [self.x_found, self.v_found, self.astray]
-        launch(watch_kernels.expect, self.groups, groups, found, device=self.device, grain=64)
+        lanes = 1 if on_cpu else GROUP
+        groups, found = (
+            [lanes, self.vertex, self.group_starts, x, x_next, v, dt],
+            [self.x_found, self.v_found, self.astray],
+        )
+        launch(watch_kernels.expect, lanes * self.groups, groups, found, device=self.device, grain=64)
         threads = 1 if on_cpu else min(count, 4096)
         given = [threads, self.vertex, self.v_found]
         launch(watch_kernels.find_fastest, threads, given, [self.fastest], device=self.device)
@@ -145,10 +158,10 @@ class Candidates:
         table = self.near_triangles
         inputs = [self.vertex, self.vertex_body, self.kind, self.triangles.data, *near, self.turn, table.room]
         found = [table.found, table.count, self.deep, self.full]
-        launch_chunks(kernels.find_triangles, table.things, [*inputs, table.things], found, self.device)
+        launch_walks(kernels.find_triangles, table.things, [*inputs, table.things], found, self.device)
         table = self.near_edges
         inputs = [self.edge_body, self.edges.data, *near, table.room, table.things]
-        launch_chunks(kernels.find_edges, table.things, inputs, [table.found, table.count, self.full], self.device)
+        launch_walks(kernels.find_edges, table.things, inputs, [table.found, table.count, self.full], self.device)
         launch(watch_kernels.close_search, 1, [dt], [self.age, self.stale, self.turn], device=self.device)
 
     def arrays(self) -> dict[str, wp.array]:

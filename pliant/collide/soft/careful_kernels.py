@@ -8,11 +8,11 @@ threads does not matter.
 
 import warp as wp
 
-from pliant.collide.soft.contact_rows import Sums
+from pliant.collide.soft.candidate_kernels import Near
+from pliant.collide.soft.contact_rows import Sums, add_whole, take_least
 from pliant.collide.soft.narrow_kernels import Surfaces
 from pliant.collide.soft.near_native import next_edge, next_triangle
-from pliant.collide.soft.response_kernels import taken, whole
-from pliant.collide.soft.tree_kernels import TreeData
+from pliant.collide.soft.response_kernels import taken
 from pliant.physics.closest import segments_weights, triangle_weights
 from pliant.physics.crossing import NEVER, time_of_edges, time_of_meeting
 
@@ -73,129 +73,16 @@ def between_edges(a: wp.vec3, b: wp.vec3, c: wp.vec3, d: wp.vec3) -> float:
 
 
 @wp.struct
-class Stops:
-    """For each vertex or edge: how many others it would meet, of which the first `room` are listed, and what share of
-    their ways they are let go."""
+class Stopped:
+    """What the check finds: shares of ways that are let go, of which the smallest count; what is taken of velocities;
+    and whether something would meet. The round in which it does."""
 
-    room: int
-    things: int
-    count: wp.array(dtype=int)
-    other: wp.array(dtype=int)
-    share: wp.array(dtype=float)
-
-
-@wp.func
-def add_stop(k: int, found: int, other: int, share: float, stops: Stops) -> int:
-    if found < stops.room:
-        stops.other[k * stops.room + found] = other
-        stops.share[k * stops.room + found] = share
-    return found + 1
-
-
-@wp.kernel
-def meet_vertices(
-    start: int,
-    chunk: int,
-    vertex: wp.array(dtype=int),
-    tree: TreeData,
-    candidate: wp.array(dtype=int),
-    candidates: wp.array(dtype=int),
-    room: int,
-    surfaces: Surfaces,
-    x: wp.array(dtype=wp.vec3),
-    x_end: wp.array(dtype=wp.vec3),
-    stops_out: Stops,
-):
-    """Which vertices would pass through triangles of something thin."""
-    first_item = (start + wp.tid()) * chunk
-    for k in range(first_item, wp.min(first_item + chunk, stops_out.things)):
-        found = int(0)
-        i = vertex[k]
-        end = k * room + wp.min(candidates[k], room)
-        j = next_triangle(i, k * room, end, candidate, tree.corners, surfaces.radius, KEPT, x, x_end)
-        while j < end:
-            item = candidate[j]
-            corner = tree.corners[item]
-            if surfaces.kind[surfaces.body[corner[0]]] != 0:
-                least = KEPT * (surfaces.radius[i] + surfaces.radius[corner[0]])
-                p = x[i]
-                a = x[corner[0]]
-                b = x[corner[1]]
-                c = x[corner[2]]
-                p1 = x_end[i]
-                a1 = x_end[corner[0]]
-                b1 = x_end[corner[1]]
-                c1 = x_end[corner[2]]
-                t = time_of_meeting(p, a, b, c, p1 - p, a1 - a, b1 - b, c1 - c, 0.1 * least)
-                share = let_go(from_triangle(p, a, b, c), from_triangle(p1, a1, b1, c1), t, least)
-                if share < NEVER:
-                    found = add_stop(k, found, item, share, stops_out)
-            j = next_triangle(i, j + 1, end, candidate, tree.corners, surfaces.radius, KEPT, x, x_end)
-        stops_out.count[k] = found
-
-
-@wp.kernel
-def meet_edges(
-    start: int,
-    chunk: int,
-    tree: TreeData,
-    candidate: wp.array(dtype=int),
-    candidates: wp.array(dtype=int),
-    room: int,
-    surfaces: Surfaces,
-    x: wp.array(dtype=wp.vec3),
-    x_end: wp.array(dtype=wp.vec3),
-    stops_out: Stops,
-):
-    """Which edges would pass through edges, of which one is of something thin."""
-    first_item = (start + wp.tid()) * chunk
-    for k in range(first_item, wp.min(first_item + chunk, stops_out.things)):
-        found = int(0)
-        one = tree.corners[k]
-        both = wp.vec2i(one[0], one[1])
-        end = k * room + wp.min(candidates[k], room)
-        j = next_edge(both, k * room, end, candidate, tree.corners, surfaces.radius, KEPT, x, x_end)
-        while j < end:
-            item = candidate[j]
-            two = tree.corners[item]
-            if surfaces.kind[surfaces.body[one[0]]] != 0 or surfaces.kind[surfaces.body[two[0]]] != 0:
-                least = KEPT * (surfaces.radius[one[0]] + surfaces.radius[two[0]])
-                a = x[one[0]]
-                b = x[one[1]]
-                c = x[two[0]]
-                d = x[two[1]]
-                a1 = x_end[one[0]]
-                b1 = x_end[one[1]]
-                c1 = x_end[two[0]]
-                d1 = x_end[two[1]]
-                t = time_of_edges(a, b, c, d, a1 - a, b1 - b, c1 - c, d1 - d, 0.1 * least)
-                share = let_go(between_edges(a, b, c, d), between_edges(a1, b1, c1, d1), t, least)
-                if share < NEVER:
-                    found = add_stop(k, found, item, share, stops_out)
-            j = next_edge(both, j + 1, end, candidate, tree.corners, surfaces.radius, KEPT, x, x_end)
-        stops_out.count[k] = found
-
-
-@wp.func
-def stop_pair(ids: wp.vec4i, weights: wp.vec4, share: float, of: Ways, sums: Sums, share_out: wp.array(dtype=int)):
-    """Cut the ways of four particles, and take some of the velocity at which the two surfaces go past each other.
-
-    What one surface loses of its momentum the other gains.
-    """
-    total = float(0.0)
-    speed = wp.vec3(0.0, 0.0, 0.0)
-    for k in range(4):
-        i = ids[k]
-        total += weights[k] * weights[k] * of.inv_mass[i]
-        speed += weights[k] * of.v[i]
-        if of.inv_mass[i] > 0.0:
-            wp.atomic_min(share_out, i, int(share * float(of.share[i])))
-    if total > 0.0:
-        impulse = speed * (-TAKEN / total)
-        for k in range(4):
-            if weights[k] != 0.0:
-                for a in range(3):
-                    wp.atomic_add(sums.kick, ids[k], a, whole(weights[k] * impulse[a], sums.scale))
+    share: wp.array(dtype=int)
+    sums: Sums
+    met: wp.array(dtype=int)
+    round: wp.array(dtype=int)
+    going: wp.array(dtype=int)
+    left: wp.array(dtype=int)
 
 
 @wp.func
@@ -206,53 +93,106 @@ def impatient(share: float, round: int) -> float:
     return share
 
 
-@wp.kernel
-def stop_vertices(
-    stride: int,
-    vertex: wp.array(dtype=int),
-    tree: TreeData,
-    stops: Stops,
-    of: Ways,
-    round: wp.array(dtype=int),
-    sums_inout: Sums,
-    share_out: wp.array(dtype=int),
-    met_out: wp.array(dtype=int),
-):
-    """Stop vertices and triangles that would meet. On the CPU by one thread."""
-    for k in range(wp.tid(), stops.things, stride):
-        for j in range(wp.min(stops.count[k], stops.room)):
-            met_out[0] = 1
-            i = vertex[k]
-            corner = tree.corners[stops.other[k * stops.room + j]]
-            w = triangle_weights(of.x[i], of.x[corner[0]], of.x[corner[1]], of.x[corner[2]])
-            ids = wp.vec4i(i, corner[0], corner[1], corner[2])
-            weights = wp.vec4(1.0, -w[0], -w[1], -w[2])
-            share = impatient(stops.share[k * stops.room + j], round[0])
-            stop_pair(ids, weights, share, of, sums_inout, share_out)
+@wp.func
+def stop_pair(ids: wp.vec4i, weights: wp.vec4, least: float, of: Ways, stopped: Stopped):
+    """Cut the ways of four particles, and take some of the velocity at which the two surfaces go past each other.
+
+    What one surface loses of its momentum the other gains.
+    """
+    share = impatient(least, stopped.round[0])
+    stopped.met[0] = 1
+    total = float(0.0)
+    speed = wp.vec3(0.0, 0.0, 0.0)
+    for k in range(4):
+        i = ids[k]
+        total += weights[k] * weights[k] * of.inv_mass[i]
+        speed += weights[k] * of.v[i]
+        if of.inv_mass[i] > 0.0:
+            take_least(stopped.share, i, int(share * float(of.share[i])))
+    if total > 0.0:
+        impulse = speed * (-TAKEN / total)
+        for k in range(4):
+            if weights[k] != 0.0:
+                for a in range(3):
+                    add_whole(stopped.sums.kick, ids[k], a, weights[k] * impulse[a], stopped.sums.scale)
+
+
+@wp.func
+def stop_vertex(k: int, near: Near, surfaces: Surfaces, of: Ways, x_end: wp.array(dtype=wp.vec3), stopped: Stopped):
+    """Stop a vertex and the triangles of something thin through which it would pass."""
+    i = near.vertex[k]
+    corners = near.triangles.corners
+    end = k * near.triangle_room + wp.min(near.triangle_count[k], near.triangle_room)
+    j = next_triangle(i, k * near.triangle_room, end, near.triangle, corners, surfaces.radius, KEPT, of.x, x_end)
+    while j < end:
+        corner = corners[near.triangle[j]]
+        if surfaces.kind[surfaces.body[corner[0]]] != 0:
+            least = KEPT * (surfaces.radius[i] + surfaces.radius[corner[0]])
+            p = of.x[i]
+            a = of.x[corner[0]]
+            b = of.x[corner[1]]
+            c = of.x[corner[2]]
+            p1 = x_end[i]
+            a1 = x_end[corner[0]]
+            b1 = x_end[corner[1]]
+            c1 = x_end[corner[2]]
+            t = time_of_meeting(p, a, b, c, p1 - p, a1 - a, b1 - b, c1 - c, 0.1 * least)
+            share = let_go(from_triangle(p, a, b, c), from_triangle(p1, a1, b1, c1), t, least)
+            if share < NEVER:
+                w = triangle_weights(p, a, b, c)
+                ids = wp.vec4i(i, corner[0], corner[1], corner[2])
+                stop_pair(ids, wp.vec4(1.0, -w[0], -w[1], -w[2]), share, of, stopped)
+        j = next_triangle(i, j + 1, end, near.triangle, corners, surfaces.radius, KEPT, of.x, x_end)
+
+
+@wp.func
+def stop_edge(k: int, near: Near, surfaces: Surfaces, of: Ways, x_end: wp.array(dtype=wp.vec3), stopped: Stopped):
+    """Stop an edge and the edges through which it would pass, where one of the two is of something thin."""
+    corners = near.edges.corners
+    one = corners[k]
+    both = wp.vec2i(one[0], one[1])
+    end = k * near.edge_room + wp.min(near.edge_count[k], near.edge_room)
+    j = next_edge(both, k * near.edge_room, end, near.edge, corners, surfaces.radius, KEPT, of.x, x_end)
+    while j < end:
+        two = corners[near.edge[j]]
+        if surfaces.kind[surfaces.body[one[0]]] != 0 or surfaces.kind[surfaces.body[two[0]]] != 0:
+            least = KEPT * (surfaces.radius[one[0]] + surfaces.radius[two[0]])
+            a = of.x[one[0]]
+            b = of.x[one[1]]
+            c = of.x[two[0]]
+            d = of.x[two[1]]
+            a1 = x_end[one[0]]
+            b1 = x_end[one[1]]
+            c1 = x_end[two[0]]
+            d1 = x_end[two[1]]
+            t = time_of_edges(a, b, c, d, a1 - a, b1 - b, c1 - c, d1 - d, 0.1 * least)
+            share = let_go(between_edges(a, b, c, d), between_edges(a1, b1, c1, d1), t, least)
+            if share < NEVER:
+                w = segments_weights(a, b, c, d)
+                ids = wp.vec4i(one[0], one[1], two[0], two[1])
+                stop_pair(ids, wp.vec4(1.0 - w[0], w[0], w[1] - 1.0, -w[1]), share, of, stopped)
+        j = next_edge(both, j + 1, end, near.edge, corners, surfaces.radius, KEPT, of.x, x_end)
 
 
 @wp.kernel
-def stop_edges(
-    stride: int,
-    tree: TreeData,
-    stops: Stops,
+def stop_short(
+    start: int,
+    chunk: int,
+    near: Near,
+    surfaces: Surfaces,
     of: Ways,
-    round: wp.array(dtype=int),
-    sums_inout: Sums,
-    share_out: wp.array(dtype=int),
-    met_out: wp.array(dtype=int),
+    x_end: wp.array(dtype=wp.vec3),
+    vertices: int,
+    things: int,
+    stopped_out: Stopped,
 ):
-    """Stop edges that would meet. On the CPU by one thread."""
-    for k in range(wp.tid(), stops.things, stride):
-        for j in range(wp.min(stops.count[k], stops.room)):
-            met_out[0] = 1
-            one = tree.corners[k]
-            two = tree.corners[stops.other[k * stops.room + j]]
-            w = segments_weights(of.x[one[0]], of.x[one[1]], of.x[two[0]], of.x[two[1]])
-            ids = wp.vec4i(one[0], one[1], two[0], two[1])
-            weights = wp.vec4(1.0 - w[0], w[0], w[1] - 1.0, -w[1])
-            share = impatient(stops.share[k * stops.room + j], round[0])
-            stop_pair(ids, weights, share, of, sums_inout, share_out)
+    """Stop all vertices and edges that would pass through something thin."""
+    first = (start + wp.tid()) * chunk
+    for k in range(first, wp.min(first + chunk, things)):
+        if k < vertices:
+            stop_vertex(k, near, surfaces, of, x_end, stopped_out)
+        else:
+            stop_edge(k - vertices, near, surfaces, of, x_end, stopped_out)
 
 
 @wp.kernel
@@ -261,33 +201,49 @@ def begin_ways(
     vertex: wp.array(dtype=int),
     x_after: wp.array(dtype=wp.vec3),
     share_out: wp.array(dtype=int),
-    more_out: wp.array(dtype=int),
     x_end_out: wp.array(dtype=wp.vec3),
+    stopped_out: Stopped,
 ):
-    """Everything goes all its way."""
-    i = vertex[start + wp.tid()]
+    """Everything goes all its way, and the first round comes."""
+    k = start + wp.tid()
+    i = vertex[k]
     share_out[i] = WHOLE_WAY
-    more_out[i] = WHOLE_WAY
+    stopped_out.share[i] = WHOLE_WAY
     x_end_out[i] = x_after[i]
+    if k == 0:
+        stopped_out.round[0] = 1
+        stopped_out.going[0] = 1
 
 
 @wp.kernel
 def take_shares(
     start: int,
     vertex: wp.array(dtype=int),
-    found: wp.array(dtype=int),
     of: Ways,
-    sums_inout: Sums,
+    rounds: int,
+    stopped_inout: Stopped,
     share_out: wp.array(dtype=int),
     x_end_out: wp.array(dtype=wp.vec3),
     v_inout: wp.array(dtype=wp.vec3),
 ):
-    """Use the shares that were found, and what was taken of velocities."""
-    i = vertex[start + wp.tid()]
-    v_inout[i] = v_inout[i] + taken(sums_inout.kick, i, wp.float64(of.inv_mass[i]) / sums_inout.scale)
-    if found[i] < share_out[i]:
-        share_out[i] = found[i]
+    """Use the shares that were found, and what was taken of velocities. Go on while something met something, up to so
+    many rounds; what is left then is told."""
+    k = start + wp.tid()
+    i = vertex[k]
+    sums = stopped_inout.sums
+    v_inout[i] = v_inout[i] + taken(sums.kick, i, wp.float64(of.inv_mass[i]) / sums.scale)
+    if stopped_inout.share[i] < share_out[i]:
+        share_out[i] = stopped_inout.share[i]
         x_end_out[i] = of.x[i] + way(i, of)
+    if k == 0:
+        stopped_inout.going[0] = 0
+        if stopped_inout.met[0] != 0:
+            if stopped_inout.round[0] < rounds:
+                stopped_inout.going[0] = 1
+            else:
+                stopped_inout.left[0] = 1
+        stopped_inout.round[0] = stopped_inout.round[0] + 1
+        stopped_inout.met[0] = 0
 
 
 @wp.kernel
@@ -306,29 +262,3 @@ def cut_ways(
         x_out[i] = x_end[i]
         if share[i] < STUCK:
             v_inout[i] = 0.5 * v_inout[i]
-
-
-@wp.kernel
-def begin_rounds(round_out: wp.array(dtype=int), going_out: wp.array(dtype=int)):
-    """The first round comes."""
-    round_out[0] = 1
-    going_out[0] = 1
-
-
-@wp.kernel
-def end_round(
-    rounds: int,
-    met: wp.array(dtype=int),
-    round_inout: wp.array(dtype=int),
-    going_out: wp.array(dtype=int),
-    left_out: wp.array(dtype=int),
-):
-    """Go on while something met something, up to so many rounds; what is left then is told."""
-    going_out[0] = 0
-    if met[0] != 0:
-        if round_inout[0] < rounds:
-            going_out[0] = 1
-        else:
-            left_out[0] = 1
-    round_inout[0] = round_inout[0] + 1
-    met[0] = 0

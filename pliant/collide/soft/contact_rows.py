@@ -11,7 +11,7 @@ class Rows:
 
     Attributes:
         deep: set where a contact is deep.
-        active: the vertices or edges that have some. actives: how many those are.
+        active: the rows in use, where they are listed, in any order. actives: how many those are.
         ids, weights: four particles, and what of their positions makes the way from one surface to the other.
         normal: the direction of that way. target: its least length at the end of the step [m].
         depth: how much it was short of what is kept free before it was resolved [m].
@@ -61,20 +61,50 @@ __atomic_fetch_add((int*)(counts.data) + i, 1, __ATOMIC_RELAXED);
 #endif
 """)
 def count_one(counts: wp.array(dtype=int), i: int):
-    """Count one more; threads do not get into each other's way, on the CPU either."""
+    """Count one more. Warp's own atomics are none on the CPU; these are."""
+    ...
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+atomicMin((int*)(values.data) + i, value);
+#else
+int* place = (int*)(values.data) + i;
+int old = __atomic_load_n(place, __ATOMIC_RELAXED);
+while (value < old && !__atomic_compare_exchange_n(place, &old, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+#endif
+""")
+def take_least(values: wp.array(dtype=int), i: int, value: int):
+    """Put the smaller of two numbers where one is, on any device."""
+    ...
+
+
+@wp.func_native("""
+const wp::int64 more = (wp::int64)((double)value * scale);
+#if defined(__CUDA_ARCH__)
+atomicAdd((unsigned long long*)(sums.data) + 3 * (size_t)i + axis, (unsigned long long)more);
+#else
+__atomic_fetch_add((wp::int64*)(sums.data) + 3 * (size_t)i + axis, more, __ATOMIC_RELAXED);
+#endif
+""")
+def add_whole(sums: wp.array2d(dtype=wp.int64), i: int, axis: int, value: float, scale: wp.float64):
+    """Add a number in whole multiples of 1 / scale, on any device."""
     ...
 
 
 @wp.func
 def count_rows(f: int, found: int, is_listed: int, rows: Rows, sums: Sums):
-    """Take note of the contacts of a vertex or edge: how many touch each particle; and where there are lists, that it
-    has some. Lists are in any order."""
+    """Take note of the contacts of a vertex or edge: how many touch each particle; and list them, where there are
+    lists."""
     rows.count[f] = found
     if found > 0:
+        place = int(0)
         if is_listed != 0:
-            rows.active[wp.atomic_add(rows.actives, 0, 1)] = f
+            place = wp.atomic_add(rows.actives, 0, found)
         for j in range(found):
             row = f * rows.room + j
+            if is_listed != 0:
+                rows.active[place + j] = row
             ids = rows.ids[row]
             weights = rows.weights[row]
             for k in range(4):

@@ -98,10 +98,9 @@ def push_row(
 
 
 @wp.func
-def push_rows(
+def push_run(
     thread: int,
     threads: int,
-    is_listed: int,
     inv_mass: wp.array(dtype=float),
     x: wp.array(dtype=wp.vec3),
     x_next: wp.array(dtype=wp.vec3),
@@ -109,20 +108,14 @@ def push_rows(
     rows: Rows,
     sums: Sums,
 ):
-    """What contacts of one kind do, of those that a thread takes."""
-    if is_listed != 0:
-        for a in range(thread, rows.actives[0], threads):
-            f = rows.active[a]
-            for j in range(rows.count[f]):
-                push_row(f * rows.room + j, inv_mass, x, x_next, v_next, 0, rows, sums)
-    else:
-        first = rows.things // threads * thread
-        end = rows.things // threads * (thread + 1)
-        if thread + 1 == threads:
-            end = rows.things
-        for f in range(first, end):
-            for j in range(rows.count[f]):
-                push_row(f * rows.room + j, inv_mass, x, x_next, v_next, thread * sums.particles, rows, sums)
+    """What contacts of one kind do, of the run of vertices or edges that a thread takes."""
+    first = rows.things // threads * thread
+    end = rows.things // threads * (thread + 1)
+    if thread + 1 == threads:
+        end = rows.things
+    for f in range(first, end):
+        for j in range(rows.count[f]):
+            push_row(f * rows.room + j, inv_mass, x, x_next, v_next, thread * sums.particles, rows, sums)
 
 
 @wp.kernel
@@ -144,30 +137,45 @@ def push_contacts(
     many, which stride through those that are listed.
     """
     thread = start + wp.tid()
-    push_rows(thread, threads, is_listed, inv_mass, x, x_next, v_next, vertices_inout, sums_inout)
-    push_rows(thread, threads, is_listed, inv_mass, x, x_next, v_next, edges_inout, sums_inout)
+    if is_listed == 0:
+        push_run(thread, threads, inv_mass, x, x_next, v_next, vertices_inout, sums_inout)
+        push_run(thread, threads, inv_mass, x, x_next, v_next, edges_inout, sums_inout)
+        return
+    vertices = vertices_inout.actives[0]
+    edges = edges_inout.actives[0]
+    for a in range(thread, vertices + edges, threads):
+        if a < vertices:
+            push_row(vertices_inout.active[a], inv_mass, x, x_next, v_next, 0, vertices_inout, sums_inout)
+        else:
+            push_row(edges_inout.active[a - vertices], inv_mass, x, x_next, v_next, 0, edges_inout, sums_inout)
+
+
+@wp.struct
+class Rounds:
+    """How often contacts are found and resolved at most; whether there were deep ones, which round it is, and whether
+    another one comes."""
+
+    most: int
+    deep: wp.array(dtype=int)
+    round: wp.array(dtype=int)
+    going: wp.array(dtype=int)
 
 
 @wp.kernel
-def begin_rounds(round_out: wp.array(dtype=int), going_out: wp.array(dtype=int)):
+def begin_rounds(rounds_out: Rounds):
     """The first round comes."""
-    round_out[0] = 0
-    going_out[0] = 1
+    rounds_out.round[0] = 0
+    rounds_out.going[0] = 1
 
 
-@wp.kernel
-def end_round(
-    rounds: int,
-    deep_inout: wp.array(dtype=int),
-    round_inout: wp.array(dtype=int),
-    going_out: wp.array(dtype=int),
-):
-    """Another round comes while there are deep contacts, up to so many."""
-    going_out[0] = 0
-    round_inout[0] = round_inout[0] + 1
-    if deep_inout[0] != 0 and round_inout[0] < rounds:
-        going_out[0] = 1
-    deep_inout[0] = 0
+@wp.func
+def end_round(rounds: Rounds):
+    """Another round comes while there are deep contacts."""
+    rounds.going[0] = 0
+    rounds.round[0] = rounds.round[0] + 1
+    if rounds.deep[0] != 0 and rounds.round[0] < rounds.most:
+        rounds.going[0] = 1
+    rounds.deep[0] = 0
 
 
 @wp.func
@@ -200,11 +208,12 @@ def move_particles(
     sums_inout: Sums,
     vertices_out: Rows,
     edges_out: Rows,
+    rounds_out: Rounds,
     x_inout: wp.array(dtype=wp.vec3),
     v_inout: wp.array(dtype=wp.vec3),
 ):
-    """Move each particle by what its contacts did together, and forget that; after the last pass also their number, and
-    which vertices and edges have some."""
+    """Move each particle by what its contacts did together, and forget that; after the last pass, with which a round
+    ends, also their number and the lists of contacts."""
     k = start + wp.tid()
     i = vertex[k]
     if sums_inout.contacts[i] > 0:
@@ -216,3 +225,4 @@ def move_particles(
     if last != 0 and k == 0:
         vertices_out.actives[0] = 0
         edges_out.actives[0] = 0
+        end_round(rounds_out)

@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from pliant.collide.soft.candidate_kernels import INSIDE, OUTSIDE
+from pliant.collide.soft.candidate_kernels import INSIDE, OUTSIDE, Near
 from pliant.collide.soft.contact_rows import Rows, Sums, count_rows
 from pliant.collide.soft.narrow_kernels import (
     SLACK,
@@ -19,27 +19,8 @@ from pliant.collide.soft.narrow_kernels import (
     write_row,
 )
 from pliant.collide.soft.near_native import next_edge, next_triangle
-from pliant.collide.soft.tree_kernels import TreeData
 
 wp.set_module_options({"enable_backward": False})
-
-
-@wp.struct
-class Near:
-    """Candidates: of each vertex, and of each place in the tree of edges, how many there are and room for how many; the
-    corners opposite each edge; and of each vertex the triangle that it is deep behind, see `Candidates`."""
-
-    vertex: wp.array(dtype=int)
-    triangles: TreeData
-    triangle: wp.array(dtype=int)
-    triangle_count: wp.array(dtype=int)
-    triangle_room: int
-    deep: wp.array(dtype=int)
-    edges: TreeData
-    out: wp.array(dtype=wp.vec2i)
-    edge: wp.array(dtype=int)
-    edge_count: wp.array(dtype=int)
-    edge_room: int
 
 
 @wp.func

@@ -11,6 +11,7 @@ REACHES = wp.constant(4.0)
 @wp.kernel
 def expect(
     start: int,
+    lanes: int,
     vertex: wp.array(dtype=int),
     group_starts: wp.array(dtype=int),
     x: wp.array(dtype=wp.vec3),
@@ -24,16 +25,16 @@ def expect(
     """Where each vertex is, how fast it is expected to go on, and by how much the step goes astray of that.
 
     It is expected to go as fast as its neighbours do in the mean: single vertices tremble where they are pressed
-    against something.
+    against something. So many threads share a group.
     """
-    g = start + wp.tid()
+    g = (start + wp.tid()) // lanes
     first = group_starts[g]
     end = group_starts[g + 1]
     total = wp.vec3(0.0, 0.0, 0.0)
     for k in range(first, end):
         total += v[vertex[k]]
     mean = total / float(wp.max(end - first, 1))
-    for k in range(first, end):
+    for k in range(first + (start + wp.tid()) % lanes, end, lanes):
         i = vertex[k]
         x_out[k] = x[i]
         v_out[i] = mean
