@@ -138,7 +138,7 @@ def find_triangles(
             other = partner[b * partner_room + j]
             before = found
             found = find_overlaps(
-                tree, tree.roots[other], tree.roots[other + 1], box.low, box.high, i, i, 0, course, lanes, found, room,
+                tree, tree.roots[other], tree.roots[other + 1], box.low, box.high, i, i, 0, course, found, room,
                 k * room, found_out,
             )  # fmt: skip
             if found == before and other != b and kind[other] == 0 and deep < 0 and looks:
@@ -183,8 +183,8 @@ def find_edges(
                 # nodes stand as their items do: what is behind an edge is in its leaf and behind that
                 node = wp.where(other == b, tree.leaf[k], tree.roots[other])
                 found = find_overlaps(
-                    tree, node, tree.roots[other + 1], box.low, box.high, mine[0], mine[1], k + 1, course, lanes,
-                    found, room, k * room, found_out,
+                    tree, node, tree.roots[other + 1], box.low, box.high, mine[0], mine[1], k + 1, course, found, room,
+                    k * room, found_out,
                 )  # fmt: skip
         count_out[k] = found
         if found > room:

@@ -19,7 +19,7 @@ CHUNK = 64
 
 
 LANES = 8
-"""CUDA threads that walk through a tree together, each through its part."""
+"""CUDA threads that walk through a tree together, see `find_overlaps`."""
 GROUP = 32
 """Vertices, neighbours in space, that are expected to go on with one velocity."""
 

@@ -28,6 +28,8 @@ TAKEN = wp.constant(0.25)
 """Share of the velocity past each other that is taken from two that would meet, in one round: they may meet others."""
 KEPT = wp.constant(0.1)
 """Share of what is kept free between surfaces below which they are not let come near each other."""
+MOST_TAKEN = wp.constant(4)
+"""Meetings of a vertex or an edge that take velocity in one round: more together would take too much."""
 PATIENT = wp.constant(5)
 """Rounds after which what would still meet is not let move at all."""
 
@@ -94,8 +96,9 @@ def impatient(share: float, round: int) -> float:
 
 
 @wp.func
-def stop_pair(ids: wp.vec4i, weights: wp.vec4, least: float, of: Ways, stopped: Stopped):
-    """Cut the ways of four particles, and take some of the velocity at which the two surfaces go past each other.
+def stop_pair(ids: wp.vec4i, weights: wp.vec4, least: float, number: int, of: Ways, stopped: Stopped):
+    """Cut the ways of four particles, and take some of the velocity at which the two surfaces go past each other, if
+    this is one of the first meetings, by number.
 
     What one surface loses of its momentum the other gains.
     """
@@ -109,7 +112,7 @@ def stop_pair(ids: wp.vec4i, weights: wp.vec4, least: float, of: Ways, stopped: 
         speed += weights[k] * of.v[i]
         if of.inv_mass[i] > 0.0:
             take_least(stopped.share, i, int(share * float(of.share[i])))
-    if total > 0.0:
+    if total > 0.0 and number < MOST_TAKEN:
         impulse = speed * (-TAKEN / total)
         for k in range(4):
             if weights[k] != 0.0:
@@ -121,6 +124,7 @@ def stop_pair(ids: wp.vec4i, weights: wp.vec4, least: float, of: Ways, stopped: 
 def stop_vertex(k: int, near: Near, surfaces: Surfaces, of: Ways, x_end: wp.array(dtype=wp.vec3), stopped: Stopped):
     """Stop a vertex and the triangles of something thin through which it would pass."""
     i = near.vertex[k]
+    found = int(0)
     corners = near.triangles.corners
     end = k * near.triangle_room + wp.min(near.triangle_count[k], near.triangle_room)
     j = next_triangle(i, k * near.triangle_room, end, near.triangle, corners, surfaces.radius, KEPT, of.x, x_end)
@@ -141,7 +145,8 @@ def stop_vertex(k: int, near: Near, surfaces: Surfaces, of: Ways, x_end: wp.arra
             if share < NEVER:
                 w = triangle_weights(p, a, b, c)
                 ids = wp.vec4i(i, corner[0], corner[1], corner[2])
-                stop_pair(ids, wp.vec4(1.0, -w[0], -w[1], -w[2]), share, of, stopped)
+                stop_pair(ids, wp.vec4(1.0, -w[0], -w[1], -w[2]), share, found, of, stopped)
+                found += 1
         j = next_triangle(i, j + 1, end, near.triangle, corners, surfaces.radius, KEPT, of.x, x_end)
 
 
@@ -151,6 +156,7 @@ def stop_edge(k: int, near: Near, surfaces: Surfaces, of: Ways, x_end: wp.array(
     corners = near.edges.corners
     one = corners[k]
     both = wp.vec2i(one[0], one[1])
+    found = int(0)
     end = k * near.edge_room + wp.min(near.edge_count[k], near.edge_room)
     j = next_edge(both, k * near.edge_room, end, near.edge, corners, surfaces.radius, KEPT, of.x, x_end)
     while j < end:
@@ -170,7 +176,8 @@ def stop_edge(k: int, near: Near, surfaces: Surfaces, of: Ways, x_end: wp.array(
             if share < NEVER:
                 w = segments_weights(a, b, c, d)
                 ids = wp.vec4i(one[0], one[1], two[0], two[1])
-                stop_pair(ids, wp.vec4(1.0 - w[0], w[0], w[1] - 1.0, -w[1]), share, of, stopped)
+                stop_pair(ids, wp.vec4(1.0 - w[0], w[0], w[1] - 1.0, -w[1]), share, found, of, stopped)
+                found += 1
         j = next_edge(both, j + 1, end, near.edge, corners, surfaces.radius, KEPT, of.x, x_end)
 
 

@@ -163,53 +163,49 @@ bottom.y = low[1];
 bottom.z = low[2];
 top.y = high[1];
 top.z = high[2];
-auto walk = [&](int node, int end, auto take) {
-    while (node < end) {
-        const Record box = read(nodes, node);
-        if (beyond(box.low, box.high, bottom, top)) {
-            node = box.skip;
-            continue;
-        }
-        const int start = box.leaf >> 3, stop = start + (box.leaf & 7);
-        for (int i = start > behind ? start : behind; i < stop; ++i) {
-            const Record item = read(boxes, i);
-            if (beyond(item.low, item.high, bottom, top)) continue;
-            const int* c = corners + 3 * (size_t)i;
-            if (c[0] == one || c[1] == one || c[2] == one || c[0] == two || c[1] == two || c[2] == two) continue;
-            if (!too_far(c)) take(i);
-        }
-        ++node;
-    }
-};
-auto list = [&](int i) {
-    if (found < room) out[found] = i;
-    ++found;
+auto is_near = [&](int i) {
+    const Record item = read(boxes, i);
+    if (i < behind || beyond(item.low, item.high, bottom, top)) return false;
+    const int* c = corners + 3 * (size_t)i;
+    if (c[0] == one || c[1] == one || c[2] == one || c[0] == two || c[1] == two || c[2] == two) return false;
+    return !too_far(c);
 };
 #if defined(__CUDA_ARCH__)
-// a walk may begin at any node, if it ends where the next one begins: every leaf is then seen once
-const int lane = threadIdx.x & (lanes - 1);
-const unsigned group = (lanes == 32 ? 0xffffffffu : ((1u << lanes) - 1u) << (threadIdx.x & 31 & ~(lanes - 1)));
-const int first = node + (int)((long long)(end - node) * lane / lanes);
-const int last = node + (int)((long long)(end - node) * (lane + 1) / lanes);
-int mine_found = 0, kept[8];
-walk(first, last, [&](int i) {
-    if (mine_found < 8) kept[mine_found] = i;
-    ++mine_found;
-});
-int place = mine_found;
-for (int d = 1; d < lanes; d *= 2) {
-    const int other = __shfl_up_sync(group, place, d, lanes);
-    if (lane >= d) place += other;
-}
-const int total = found + __shfl_sync(group, place, lanes - 1, lanes);
-found += place - mine_found;
-if (mine_found <= 8) for (int k = 0; k < mine_found; ++k) list(kept[k]);
-else walk(first, last, list);
-return total;
-#else
-walk(node, end, list);
-return found;
+// eight lanes walk together, and look at the items of two leaves at once
+const int lane = threadIdx.x & 7, shift = threadIdx.x & 24;
+auto look = [&](int first_leaf, int second_leaf) {
+    const int leaf = lane < 4 ? first_leaf : second_leaf, i = (leaf >> 3) + (lane & 3);
+    const bool is = (lane & 3) < (leaf & 7) && is_near(i);
+    const unsigned all_near = (__ballot_sync(0xffu << shift, is) >> shift) & 0xffu;
+    const int place = found + __popc(all_near & ((1u << lane) - 1u));
+    if (is && place < room) out[place] = i;
+    found += __popc(all_near);
+};
+int waiting = 0;
 #endif
+while (node < end) {
+    const Record box = read(nodes, node);
+    if (beyond(box.low, box.high, bottom, top)) {
+        node = box.skip;
+        continue;
+    }
+#if defined(__CUDA_ARCH__)
+    if (box.leaf && waiting) look(waiting, box.leaf);
+    if (box.leaf) waiting = waiting ? 0 : box.leaf;
+#else
+    const int start = box.leaf >> 3, stop = start + (box.leaf & 7);
+    for (int i = start; i < stop; ++i) {
+        if (!is_near(i)) continue;
+        if (found < room) out[found] = i;
+        ++found;
+    }
+#endif
+    ++node;
+}
+#if defined(__CUDA_ARCH__)
+if (waiting) look(waiting, 0);
+#endif
+return found;
 """
 )
 def find_overlaps(
@@ -222,7 +218,6 @@ def find_overlaps(
     two: int,
     behind: int,
     course: Course,
-    lanes: int,
     found: int,
     room: int,
     base: int,
@@ -231,14 +226,14 @@ def find_overlaps(
     """List the items below a run of nodes that may come near a vertex or an edge; how many are listed then, also where
     they do not fit.
 
-    An item is left out whose distance now, less what it may come closer in the time ahead, is more than the reach.
+    An item is left out whose distance now, less what it may come closer in the time ahead, is more than the reach. On
+    CUDA eight lanes do this together.
 
     Args:
         node, end: the run; nodes of one body.
         low, high: the box of the vertex or edge, which those of items must touch [m].
         one, two: its particles, the same twice for a vertex; items that have one of them as a corner do not count.
         behind: items before this place do not count.
-        lanes: threads that share the walk on CUDA, a power of two; each takes a part of the run.
         found: how many are listed already. room: how many fit. base: where the list begins.
     """
     ...
