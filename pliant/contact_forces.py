@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import warp as wp
 
 from pliant.collide.contacts import ContactList, Contacts
 from pliant.collide.pipeline import Pipeline
-from pliant.collide.soft.body_contacts import BodyContactList
+from pliant.collide.soft.body_contacts import BodyContactList, BodyContacts
 from pliant.collide.soft.methods import ContactMethod
 from pliant.model.state import State
 from pliant.solvers.protocol import Solver
@@ -54,26 +53,13 @@ class TouchList(BodyContactList):
 def resolve_and_read(between: ContactMethod, state: State, dt: float) -> BodyContactList:
     """The contacts between bodies of a step that is predicted, which changes x_next and v_next as they do.
 
-    Where they are found and resolved in several rounds, which know only of themselves, forces are added up over them.
+    Where they are found several times, forces are added up.
     """
-    rounds = getattr(between, "rounds", 1)
-    if rounds == 1 or not between.active:
+    if not isinstance(between, BodyContacts) or not between.active:
         if between.active:
             between.resolve(state, dt)
         return between.read(state, dt)
-    one: Any = between
-    parts = []
-    try:
-        one.rounds = 1
-        for _ in range(rounds):
-            one.deep.zero_()
-            one.resolve(state, dt)
-            parts.append(one.read(state, dt))
-            if not one.deep.numpy()[0]:
-                break
-    finally:
-        one.rounds = rounds
-        one.deep.zero_()
+    parts = between.resolve_and_read(state, dt)
     names = [field.name for field in dataclasses.fields(BodyContactList)]
     columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
     keys = np.column_stack([columns["particles"], columns["kind"] == "edge"])

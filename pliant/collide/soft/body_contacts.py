@@ -12,7 +12,7 @@ from pliant.collide.soft import response_kernels
 from pliant.collide.soft.candidate_kernels import Near
 from pliant.collide.soft.candidates import Candidates, launch_chunks
 from pliant.collide.soft.careful import Careful
-from pliant.collide.soft.contact_rows import Rows, Sums
+from pliant.collide.soft.contact_rows import Rounds, Rows, Sums
 from pliant.collide.soft.features import THIN, Features
 from pliant.collide.soft.narrow_kernels import Moves, Surfaces
 from pliant.collide.soft.settings import ContactSettings
@@ -27,8 +27,10 @@ STRIDE = 1 << 16
 """The most CUDA threads that walk through all contacts."""
 GAPS_A_STEP = 4.0
 """How far the fastest may go in a step, over what is kept free around something thin."""
-ROUNDS = 2
-"""How often contacts are found and resolved at most where something is thin."""
+ROUNDS = 6
+"""How often there are passes over all contacts at most."""
+FAR = 0.25
+"""Share of the reach by which a contact may miss what it wants before contacts are found anew."""
 REST_SPEED = 0.05
 """Approach slower than this does not bounce [m/s]."""
 
@@ -96,6 +98,7 @@ class BodyContacts:
         self.surfaces = surfaces
         selfs = np.full(len(model.bodies), settings.between == "all")
         self.candidates = Candidates(features, model.particles.rest, selfs, surfaces.radius, device)
+        surfaces.entangled, surfaces.search = self.candidates.entangled, self.candidates.turn
         self.out = wp.array(features.out[self.candidates.edges.order], dtype=wp.vec2i, device=device)
         count = model.particles.count
         sums = Sums()
@@ -105,11 +108,10 @@ class BodyContacts:
         mass = model.particles.mass[model.particles.mass > 0.0]
         sums.scale = WHOLE / float(mass.min())
         self.sums = sums
-        self.rounds = settings.rounds or (ROUNDS if thin else 1)
-        self.turns = response_kernels.Rounds()
-        self.turns.most = self.rounds
-        for name in ("deep", "round", "going"):
-            setattr(self.turns, name, wp.zeros(1, dtype=int, device=device))
+        self.turns = Rounds()
+        self.turns.most = settings.rounds or ROUNDS
+        for name in ("deep", "missed", "round", "finds", "going"):
+            setattr(self.turns, name, wp.zeros(2, dtype=int, device=device))
         self._make_rows(4, 6)
         self.full = wp.zeros(1, dtype=int, device=device)
         self.careful = Careful(self.candidates, surfaces, sums, count, device) if settings.careful and thin else None
@@ -118,7 +120,8 @@ class BodyContacts:
     def _make_rows(self, vertex_room: int, edge_room: int) -> None:
         self.vertex_rows = _rows(self.candidates.near_triangles.things, vertex_room, self.device)
         self.edge_rows = _rows(self.candidates.near_edges.things, edge_room, self.device)
-        self.vertex_rows.deep = self.edge_rows.deep = self.turns.deep
+        for rows in (self.vertex_rows, self.edge_rows):
+            rows.deep, rows.missed = self.turns.deep, self.turns.missed
 
     def wanted_step(self) -> float:
         """Longest step [s] in which what is fastest at the start goes a few times as far as is kept free around
@@ -144,10 +147,6 @@ class BodyContacts:
         if self.careful is not None:
             self.careful.begin(state)
         self.candidates.follow(state.x, state.x_next, state.v, dt, self.ahead)
-        if self.rounds == 1:
-            self._touch(state, dt)
-            self._push_apart(state)
-            return
 
         def find_and_push() -> None:
             self._touch(state, dt)
@@ -156,22 +155,31 @@ class BodyContacts:
         launch(response_kernels.begin_rounds, 1, [], [self.turns], device=self.device)
         repeat_while(self.turns.going, find_and_push, device=self.device)
 
+    def resolve_and_read(self, state: State, dt: float) -> list[BodyContactList]:
+        """The same, from the host: the contacts, as they were each time that they were found."""
+        self.candidates.follow(state.x, state.x_next, state.v, dt, self.ahead)
+        launch(response_kernels.begin_rounds, 1, [], [self.turns], device=self.device)
+        parts = []
+        while self.turns.going.numpy()[0]:
+            self._touch(state, dt)
+            self._push_apart(state)
+            if self.turns.finds.numpy()[0] or not self.turns.going.numpy()[0]:
+                parts.append(self.read(state, dt))
+        return parts
+
     def _push_apart(self, state: State) -> None:
         """Change x_next and v_next by what the contacts do."""
         rows = [self.vertex_rows, self.edge_rows]
         threads = min(self._things(), STRIDE) if self.is_listed else self.sums.parts
         passes = self.settings.iterations
-        here = [threads, self.is_listed, state.inv_mass, state.x, state.x_next, state.v_next]
+        here, there = [threads, self.is_listed], [state.inv_mass, state.x, state.x_next, state.v_next]
+        vertex, far = self.candidates.vertex, FAR * self.features.reach
         for k in range(passes):
-            outputs = [*rows, self.sums]
-            launch(response_kernels.push_contacts, threads, here, outputs, device=self.device, block_dim=64, grain=1)
-            launch(
-                response_kernels.move_particles,
-                len(self.candidates.vertex),
-                [self.candidates.vertex, state.inv_mass, int(k + 1 == passes)],
-                [self.sums, *rows, self.turns, state.x_next, state.v_next],
-                device=self.device,
-            )
+            last = int(k + 1 == passes)
+            inputs, outputs = [*here, last, far, *there], [*rows, self.sums]
+            launch(response_kernels.push_contacts, threads, inputs, outputs, device=self.device, block_dim=64, grain=1)
+            inputs, outputs = [vertex, state.inv_mass, last], [self.sums, *rows, self.turns, state.x_next, state.v_next]
+            launch(response_kernels.move_particles, len(vertex), inputs, outputs, device=self.device)
 
     def finish(self, state: State, dt: float) -> None:
         """Stop what would pass through something thin after all, when everything else is done."""
@@ -185,7 +193,8 @@ class BodyContacts:
         moves.gain = self.features.push_speed * dt
         moves.watched = self.features.reach
         moves.rest_speed = REST_SPEED
-        inputs, outputs = [self._near(), self.surfaces, moves], [self.vertex_rows, self.edge_rows, self.sums, self.full]
+        inputs, outputs = [self._near(), self.surfaces, moves], [self.vertex_rows, self.edge_rows, self.sums]
+        outputs += [self.turns, self.full]
         launch_chunks(touch, self._things(), [*inputs, self.is_listed], outputs, self.device)
 
     def _near(self) -> Near:
@@ -260,6 +269,6 @@ def _rows(things: int, room: int, device: str) -> Rows:
     for name in ("normal", "grip", "rub"):
         setattr(rows, name, wp.zeros(size, dtype=wp.vec3, device=device))
     rows.friction = wp.zeros(size, dtype=wp.vec2, device=device)
-    for name in ("target", "depth", "bounce", "push", "impulse"):
+    for name in ("target", "depth", "slack", "bounce", "push", "impulse"):
         setattr(rows, name, wp.zeros(size, dtype=float, device=device))
     return rows

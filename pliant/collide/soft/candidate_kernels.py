@@ -97,7 +97,7 @@ RUN = wp.constant(32)
 """Vertices that have their turn together."""
 OUTSIDE = wp.constant(-1)
 INSIDE = wp.constant(-2)
-"""A vertex that was inside of a solid in the last step, and near its surface."""
+"""A vertex that is inside of a solid, and near its surface."""
 
 
 @wp.kernel
@@ -119,6 +119,7 @@ def find_triangles(
     found_out: wp.array(dtype=int),
     count_out: wp.array(dtype=int),
     deep_inout: wp.array(dtype=int),
+    entangled_out: wp.array(dtype=int),
     full_out: wp.array(dtype=int),
 ):
     """The triangles that each vertex may meet, body by body, as their places in the tree; and where it is deep inside a
@@ -136,13 +137,15 @@ def find_triangles(
         deep = int(OUTSIDE)
         for j in range(wp.min(partners[b], partner_room)):
             other = partner[b * partner_room + j]
-            before = found
             found = find_overlaps(
                 tree, tree.roots[other], tree.roots[other + 1], box.low, box.high, i, i, 0, course, found, room,
                 k * room, found_out,
             )  # fmt: skip
-            if found == before and other != b and kind[other] == 0 and deep < 0 and looks:
-                deep = inside_of(tree, other, i, course.x)
+            if other != b and kind[other] == 0 and deep < 0 and looks:
+                deep = inside_of(tree, other, i, course.reach, course.x)
+                if deep >= 0:
+                    entangled_out[b] = turn[0] + 1
+                    entangled_out[other] = turn[0] + 1
         count_out[k] = found
         deep_inout[k] = deep
         if found > room:

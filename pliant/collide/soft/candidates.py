@@ -86,7 +86,7 @@ class Candidates:
             near_edges: those of each place in the tree of edges, behind it.
         deep: the triangle, as its place in the tree, that is nearest to a vertex which is further inside a solid than
             the reach; negative for others, see `candidate_kernels`.
-        turn: how many searches there were.
+        turn: how many searches there were. entangled: the last of them in which each body was deep inside another.
         full: set when a table had too little room.
     """
 
@@ -115,6 +115,7 @@ class Candidates:
         self.x_found = wp.zeros(max(count, 1), dtype=wp.vec3, device=device)
         self.v_found, self.astray = (wp.zeros(len(rest), dtype=wp.vec3, device=device) for _ in range(2))
         self.turn = wp.zeros(1, dtype=int, device=device)
+        self.entangled = wp.zeros(max(self.bodies, 1), dtype=int, device=device)
         starts = np.searchsorted(features.vertex_body, np.arange(self.bodies + 1))
         cuts = [np.arange(first, end, GROUP) for first, end in itertools.pairwise(starts.tolist())]
         self.group_starts = ints(np.append(np.concatenate(cuts), count))
@@ -157,7 +158,7 @@ class Candidates:
         near = [self.partners.found, self.partners.count, self.partners.room, course]
         table = self.near_triangles
         inputs = [self.vertex, self.vertex_body, self.kind, self.triangles.data, *near, self.turn, table.room]
-        found = [table.found, table.count, self.deep, self.full]
+        found = [table.found, table.count, self.deep, self.entangled, self.full]
         launch_walks(kernels.find_triangles, table.things, [*inputs, table.things], found, self.device)
         table = self.near_edges
         inputs = [self.edge_body, self.edges.data, *near, table.room, table.things]
@@ -166,7 +167,7 @@ class Candidates:
 
     def arrays(self) -> dict[str, wp.array]:
         """What decides who is looked for inside of solids, and where."""
-        return {"turn": self.turn, "deep": self.deep}
+        return {"turn": self.turn, "deep": self.deep, "entangled": self.entangled}
 
     def forget(self) -> None:
         """Look for candidates anew in the next step."""

@@ -10,11 +10,13 @@ class Rows:
     """Contacts: `room` rows for each of several vertices or edges, of which the first `count` are in use.
 
     Attributes:
-        deep: set where a contact is deep.
+        deep: set where a contact with something thin is deep. missed: two numbers, of which the first is set where a
+            contact was not resolved in all passes, the second where it is far from it.
         active: the rows in use, where they are listed, in any order. actives: how many those are.
         ids, weights: four particles, and what of their positions makes the way from one surface to the other.
         normal: the direction of that way. target: its least length at the end of the step [m].
-        depth: how much it was short of what is kept free before it was resolved [m].
+        depth: how much it was short of what is kept free before it was resolved [m]. slack: how much it may be short of
+            its least length after that [m].
         friction: coefficients of what slides and of what does not. bounce: speed at which the two should part [m/s].
         push, grip: what was done to positions so far, along the normal and across [kg m].
         impulse, rub: the same for velocities [N s].
@@ -24,6 +26,7 @@ class Rows:
     things: int
     count: wp.array(dtype=int)
     deep: wp.array(dtype=int)
+    missed: wp.array(dtype=int)
     active: wp.array(dtype=int)
     actives: wp.array(dtype=int)
     ids: wp.array(dtype=wp.vec4i)
@@ -31,6 +34,7 @@ class Rows:
     normal: wp.array(dtype=wp.vec3)
     target: wp.array(dtype=float)
     depth: wp.array(dtype=float)
+    slack: wp.array(dtype=float)
     friction: wp.array(dtype=wp.vec2)
     bounce: wp.array(dtype=float)
     push: wp.array(dtype=float)
@@ -110,3 +114,36 @@ def count_rows(f: int, found: int, is_listed: int, rows: Rows, sums: Sums):
             for k in range(4):
                 if weights[k] != 0.0:
                     count_one(sums.contacts, ids[k])
+
+
+@wp.struct
+class Rounds:
+    """Rounds of passes over all contacts, `most` of them.
+
+    Attributes:
+        deep, missed: see `Rows`.
+        round: which one it is.
+        finds: whether contacts are found anew in it.
+        going: whether another one comes.
+    """
+
+    most: int
+    deep: wp.array(dtype=int)
+    missed: wp.array(dtype=int)
+    round: wp.array(dtype=int)
+    finds: wp.array(dtype=int)
+    going: wp.array(dtype=int)
+
+
+@wp.func
+def comes_again(rounds: Rounds) -> bool:
+    """Whether another round comes: a second one if there were deep contacts, and more while some are not resolved."""
+    more = rounds.round[0] < rounds.most
+    is_missed = rounds.missed[0] != 0 or rounds.missed[1] != 0
+    return more and (is_missed or (rounds.deep[0] != 0 and rounds.round[0] < 2))
+
+
+@wp.func
+def finds_again(rounds: Rounds) -> bool:
+    """Whether contacts are found anew in the next round: what was moved far meets others, and otherwise."""
+    return rounds.missed[1] != 0 or rounds.deep[0] != 0

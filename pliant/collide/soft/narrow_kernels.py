@@ -14,8 +14,10 @@ SLACK = wp.constant(0.2)
 ALIKE = wp.constant(0.5)
 """Cosine between normals above which contacts of a vertex with a sheet are one."""
 DEEP = wp.constant(0.3)
-"""Contacts that want to be pushed by more than this share of what is kept free are deep: what they push may meet
-others."""
+"""Contacts with something thin that want to be pushed by more than this share of what is kept free are deep: what they
+push may meet others."""
+MISSED = wp.constant(0.6)
+"""Share of what is kept free by which a contact may be short of what it wants after all passes."""
 OF_REST = wp.constant(0.8)
 """Share of its distance at rest to which a part is let come near another of the same body."""
 INNER = wp.constant(1.0e-3)
@@ -24,12 +26,15 @@ INNER = wp.constant(1.0e-3)
 
 @wp.struct
 class Surfaces:
-    """What is known of the bodies: whether they have an inside, their friction and restitution; of their particles
-    how much is kept free around them and where they are at rest [m]."""
+    """What is known of the bodies: whether they have an inside, their friction and restitution, the search in which
+    they were last deep inside of each other, and which search it is now; of their particles how much is kept free
+    around them and where they are at rest [m]."""
 
     kind: wp.array(dtype=int)
     friction: wp.array(dtype=wp.vec2)
     restitution: wp.array(dtype=float)
+    entangled: wp.array(dtype=int)
+    search: wp.array(dtype=int)
     body: wp.array(dtype=int)
     radius: wp.array(dtype=float)
     rest: wp.array(dtype=wp.vec3)
@@ -53,9 +58,10 @@ class Moves:
 class Touch:
     """Two surfaces that are near: weights of the second one's corners, the normal towards the first, the distance
     along it [m], negative where they overlap; `near` is the length of the shortest way [m], `faces` how squarely it
-    stands on the surface, `corner` the triangle."""
+    stands on the surface, `corner` the triangle; `was_inside` tells that they did overlap before the step."""
 
     found: int
+    was_inside: int
     weights: wp.vec3
     normal: wp.vec3
     distance: float
@@ -85,10 +91,14 @@ def write_row(
         speed += weights[k] * m.v_next[ids[k]]
     # what was too near before the step is let out slowly, what came too near in it is put back
     rows.target[row] = wp.min(apart, wp.dot(way, touch.normal) + m.gain)
-    if rows.target[row] - touch.distance > DEEP * apart:
-        rows.deep[0] = 1
     one = of.body[ids[0]]
     two = of.body[ids[3]]
+    rows.slack[row] = MISSED * apart
+    if wp.dot(way, touch.normal) < 0.0 or wp.max(of.entangled[one], of.entangled[two]) == of.search[0]:
+        # on its way out there is time; and where others are deep inside, contacts contradict each other
+        rows.slack[row] = 1.0e10
+    if rows.target[row] - touch.distance > DEEP * apart and (of.kind[one] != 0 or of.kind[two] != 0):
+        rows.deep[0] = 1
     first = of.friction[one]
     second = of.friction[two]
     rows.friction[row] = wp.vec2(wp.sqrt(first[0] * second[0]), wp.sqrt(first[1] * second[1]))
@@ -289,6 +299,7 @@ def meet_solid(
         return first_passed(i, first, end, candidate, corners, apart, m)
     before = nearest_at(i, first, end, candidate, corners, farthest, m.x)
     if before.found == 0 or before.distance <= 0.0:
+        touch.was_inside = before.found
         return touch
     a = m.x_next[before.corner[0]]
     b = m.x_next[before.corner[1]]
@@ -372,11 +383,17 @@ def meet_edges(
                 # the sign of the spat is that of c - a along the cross product: the first edge is on the other side
                 if before > 0.0:
                     n = -n
-                touch.found = 1
-                touch.normal = n
-                touch.distance = wp.dot(n, a + w[0] * (b - a) - c - w[1] * (d - c))
-                touch.weights = wp.vec3(w[0], w[1], apart)
-                return touch
+                # edges of solids that overlap already are let out
+                goes_in = bool(True)
+                if solid != 0 and same == 0:
+                    goes_in = wp.dot(n, outward(two, two_out, m.x) - outward(one, one_out, m.x)) >= 0.0
+                if goes_in:
+                    touch.found = 1
+                    touch.normal = n
+                    touch.distance = wp.dot(n, a + w[0] * (b - a) - c - w[1] * (d - c))
+                    touch.weights = wp.vec3(w[0], w[1], apart)
+                    return touch
+                w = segments_weights(a, b, c, d)
     if same != 0:
         r1 = of.rest[one[0]] + w[0] * (of.rest[one[1]] - of.rest[one[0]])
         r2 = of.rest[two[0]] + w[1] * (of.rest[two[1]] - of.rest[two[0]])

@@ -277,11 +277,12 @@ while (node < end) {
     }
     ++node;
 }
-return best_side < 0.0f ? best : -1;
+return best_side < 0.0f && best_near > least_depth * least_depth ? best : -1;
 """
 )
-def inside_of(tree: TreeData, body: int, one: int, x: wp.array(dtype=wp.vec3)) -> int:
-    """The triangle of a solid, as its place in the tree, that is nearest to a vertex inside; -1 for one outside."""
+def inside_of(tree: TreeData, body: int, one: int, least_depth: float, x: wp.array(dtype=wp.vec3)) -> int:
+    """The triangle of a solid, as its place in the tree, that is nearest to a vertex which is at least so deep inside
+    [m]; -1 for others."""
     ...
 
 

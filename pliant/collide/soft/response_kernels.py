@@ -8,7 +8,7 @@ numbers, whose order does not matter: results are the same from run to run thoug
 
 import warp as wp
 
-from pliant.collide.soft.contact_rows import Rows, Sums
+from pliant.collide.soft.contact_rows import Rounds, Rows, Sums, comes_again, finds_again
 
 wp.set_module_options({"enable_backward": False})
 
@@ -41,6 +41,8 @@ def rubbed(rub: wp.vec3, friction: wp.vec2, press: float) -> wp.vec3:
 @wp.func
 def push_row(
     row: int,
+    last: int,
+    far: float,
     inv_mass: wp.array(dtype=float),
     x: wp.array(dtype=wp.vec3),
     x_next: wp.array(dtype=wp.vec3),
@@ -68,6 +70,8 @@ def push_row(
         share = 1.0 / total
         mu = rows.friction[row]
         short = rows.target[row] - wp.dot(way, n)
+        if last != 0 and short > rows.slack[row]:
+            rows.missed[wp.where(short > far, 1, 0)] = 1
         push = rows.push[row]
         more = wp.max(push + share * short, 0.0)
         grip = rows.grip[row]
@@ -101,6 +105,8 @@ def push_row(
 def push_run(
     thread: int,
     threads: int,
+    last: int,
+    far: float,
     inv_mass: wp.array(dtype=float),
     x: wp.array(dtype=wp.vec3),
     x_next: wp.array(dtype=wp.vec3),
@@ -115,7 +121,7 @@ def push_run(
         end = rows.things
     for f in range(first, end):
         for j in range(rows.count[f]):
-            push_row(f * rows.room + j, inv_mass, x, x_next, v_next, thread * sums.particles, rows, sums)
+            push_row(f * rows.room + j, last, far, inv_mass, x, x_next, v_next, thread * sums.particles, rows, sums)
 
 
 @wp.kernel
@@ -123,6 +129,8 @@ def push_contacts(
     start: int,
     threads: int,
     is_listed: int,
+    last: int,
+    far: float,
     inv_mass: wp.array(dtype=float),
     x: wp.array(dtype=wp.vec3),
     x_next: wp.array(dtype=wp.vec3),
@@ -131,51 +139,34 @@ def push_contacts(
     edges_inout: Rows,
     sums_inout: Sums,
 ):
-    """One pass over all contacts.
+    """One pass over all contacts; the last one takes note of what is short still, and of what is far too short [m].
 
     On the CPU there are as many threads as parts of the sums, each of which takes a run of vertices and edges; on CUDA
     many, which stride through those that are listed.
     """
     thread = start + wp.tid()
     if is_listed == 0:
-        push_run(thread, threads, inv_mass, x, x_next, v_next, vertices_inout, sums_inout)
-        push_run(thread, threads, inv_mass, x, x_next, v_next, edges_inout, sums_inout)
+        push_run(thread, threads, last, far, inv_mass, x, x_next, v_next, vertices_inout, sums_inout)
+        push_run(thread, threads, last, far, inv_mass, x, x_next, v_next, edges_inout, sums_inout)
         return
     vertices = vertices_inout.actives[0]
     edges = edges_inout.actives[0]
     for a in range(thread, vertices + edges, threads):
         if a < vertices:
-            push_row(vertices_inout.active[a], inv_mass, x, x_next, v_next, 0, vertices_inout, sums_inout)
+            push_row(vertices_inout.active[a], last, far, inv_mass, x, x_next, v_next, 0, vertices_inout, sums_inout)
         else:
-            push_row(edges_inout.active[a - vertices], inv_mass, x, x_next, v_next, 0, edges_inout, sums_inout)
-
-
-@wp.struct
-class Rounds:
-    """How often contacts are found and resolved at most; whether there were deep ones, which round it is, and whether
-    another one comes."""
-
-    most: int
-    deep: wp.array(dtype=int)
-    round: wp.array(dtype=int)
-    going: wp.array(dtype=int)
+            push_row(
+                edges_inout.active[a - vertices], last, far, inv_mass, x, x_next, v_next, 0, edges_inout, sums_inout
+            )
 
 
 @wp.kernel
 def begin_rounds(rounds_out: Rounds):
     """The first round comes."""
     rounds_out.round[0] = 0
+    rounds_out.finds[0] = 1
     rounds_out.going[0] = 1
-
-
-@wp.func
-def end_round(rounds: Rounds):
-    """Another round comes while there are deep contacts."""
-    rounds.going[0] = 0
-    rounds.round[0] = rounds.round[0] + 1
-    if rounds.deep[0] != 0 and rounds.round[0] < rounds.most:
-        rounds.going[0] = 1
-    rounds.deep[0] = 0
+    rounds_out.deep[0] = 0
 
 
 @wp.func
@@ -212,17 +203,20 @@ def move_particles(
     x_inout: wp.array(dtype=wp.vec3),
     v_inout: wp.array(dtype=wp.vec3),
 ):
-    """Move each particle by what its contacts did together, and forget that; after the last pass, with which a round
-    ends, also their number and the lists of contacts."""
+    """Move each particle by what its contacts did together, and forget that; after the last pass of a round also their
+    number and the lists of contacts, unless the next round goes on with them."""
     k = start + wp.tid()
     i = vertex[k]
+    ends = last != 0 and not (comes_again(rounds_out) and not finds_again(rounds_out))
     if sums_inout.contacts[i] > 0:
         factor = wp.float64(inv_mass[i]) / sums_inout.scale
         x_inout[i] = x_inout[i] + taken_of_all(sums_inout.push, i, sums_inout, factor)
         v_inout[i] = v_inout[i] + taken_of_all(sums_inout.kick, i, sums_inout, factor)
-        if last != 0:
+        if ends:
             sums_inout.contacts[i] = 0
     if last != 0 and k == 0:
-        vertices_out.actives[0] = 0
-        edges_out.actives[0] = 0
-        end_round(rounds_out)
+        if ends:
+            vertices_out.actives[0] = 0
+            edges_out.actives[0] = 0
+        rounds_out.going[0] = wp.where(comes_again(rounds_out), 1, 0)
+        rounds_out.finds[0] = wp.where(finds_again(rounds_out), 1, 0)

@@ -44,12 +44,12 @@ class ContactSettings(Described):
     edges: bool = setting(True, "edges meet edges, and not only vertices triangles")
     rounds: int | None = setting(
         None,
-        "how often contacts are found and resolved per substep, as long as there are deep ones; 4 where something is "
-        "thin, else 1, if not given",
+        "rounds of passes per substep at most, as long as some contacts are not resolved; they are found anew where "
+        "much is missing; 6 if not given",
         low=1,
         high=100,
     )
-    iterations: int = setting(4, "passes over all contacts in each of them", low=1, high=1000)
+    iterations: int = setting(4, "passes over all contacts in a round", low=1, high=1000)
     push_speed: float | None = setting(
         None,
         "speed at which what overlaps already is pushed apart; by the size of the bodies if not given",

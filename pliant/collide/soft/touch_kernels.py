@@ -3,7 +3,7 @@
 import warp as wp
 
 from pliant.collide.soft.candidate_kernels import INSIDE, OUTSIDE, Near
-from pliant.collide.soft.contact_rows import Rows, Sums, count_rows
+from pliant.collide.soft.contact_rows import Rounds, Rows, Sums, count_rows
 from pliant.collide.soft.narrow_kernels import (
     SLACK,
     Moves,
@@ -52,7 +52,7 @@ def touch_triangles(k: int, near: Near, of: Surfaces, m: Moves, rows: Rows) -> i
         if solid != 0 and same == 0:
             touch = meet_solid(i, j, next, near.triangle, corners, apart, m)
             if touch.found != 0:
-                if touch.distance < 0.0:
+                if touch.was_inside != 0:
                     inside = INSIDE
                 if found < rows.room:
                     ids = triangle_ids(i, touch.corner)
@@ -134,10 +134,18 @@ def touch(
     vertices_out: Rows,
     edges_out: Rows,
     sums_inout: Sums,
+    rounds_inout: Rounds,
     full_out: wp.array(dtype=int),
 ):
-    """All contacts of vertices and then of edges, and how many touch each particle."""
+    """All contacts of vertices and then of edges, and how many touch each particle; none are looked for in a round that
+    goes on with those of the last one."""
     first = (start + wp.tid()) * chunk
+    if first == 0:
+        rounds_inout.round[0] = rounds_inout.round[0] + 1
+        rounds_inout.missed[0] = 0
+        rounds_inout.missed[1] = 0
+    if rounds_inout.finds[0] == 0:
+        return
     for k in range(first, wp.min(first + chunk, vertices_out.things + edges_out.things)):
         if k < vertices_out.things:
             found = touch_triangles(k, near, of, m, vertices_out)
