@@ -317,7 +317,9 @@ def return_mass(
     h = start + wp.tid()
     i = loans.particle[h]
     ratio = loans.ratio[h]
-    inv_mass_out[i] = loans.inv_mass[h]
+    # what was asleep at the start of the step may have woken in it
+    if loans.inv_mass[h] > 0.0:
+        inv_mass_out[i] = loans.inv_mass[h]
     if ratio > 1.0:
         x_out[i] = loans.x[h] + ratio * (x_out[i] - loans.x[h])
         v_out[i] = loans.v[h] + ratio * (v_out[i] - loans.v[h])

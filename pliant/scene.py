@@ -375,7 +375,8 @@ class Scene(SceneColliders, SceneHolding):
         entries = sorted(self.bodies, key=lambda b: (b.method, solver_class(b.method).rank(b.spec)))
         model = assemble(entries)
         model.check()
-        state = State(model.particles.rest, model.particles.velocity, model.particles.mass, device)
+        given = model.particles
+        state = State(given.rest, given.velocity, given.mass, device, len(model.bodies))
         pipeline = Pipeline(self.colliders, state.count, device, model.particles.radius)
         world = World(self.gravity, pipeline.planes, pipeline.plane_count, only_planes=pipeline.only_planes)
         solvers = self._solvers(model, state, world, device)
