@@ -40,6 +40,7 @@ _HOMES = {
     "PRESETS": "pliant.materials",
     "BlowUpError": "pliant.errors",
     "ContactSettings": "pliant.collide.soft.settings",
+    "SleepSettings": "pliant.sleep.settings",
     "GlobalVolume": "pliant.forces.global_volume",
     "Gusts": "pliant.forces.wind_settings",
     "InputError": "pliant.errors",

@@ -245,9 +245,12 @@ def solve_all(
 
 
 @wp.kernel
-def end_frame(start: int, ties: Ties, duration: float, now_out: TieState):
-    """The mean force of the frame; what carried more than its strength breaks."""
+def end_frame(start: int, ties: Ties, inv_mass: wp.array(dtype=float), duration: float, now_out: TieState):
+    """The mean force of the frame; what carried more than its strength breaks. Where both sides are held or asleep it
+    stays as it was."""
     k = start + wp.tid()
+    if inv_mass[ties.particle[k]] == 0.0 and inv_mass[ties.host[k][0]] == 0.0:
+        return
     force = now_out.impulse[k] / duration
     now_out.force[k] = force
     if wp.length(force) > ties.strength[k]:

@@ -19,13 +19,15 @@ def find_partners(
     start: int,
     tree: TreeData,
     selfs: wp.array(dtype=int),
+    awake: wp.array(dtype=int),
     bodies: int,
     room: int,
     partner_out: wp.array(dtype=int),
     count_out: wp.array(dtype=int),
     full_out: wp.array(dtype=int),
 ):
-    """The bodies whose boxes touch that of each body, in their order; itself too if it may meet itself."""
+    """The bodies whose boxes touch that of each body, in their order; itself too if it may meet itself. Two that sleep
+    do not meet."""
     b = start + wp.tid()
     found = int(0)
     root = tree.roots[b]
@@ -35,7 +37,8 @@ def find_partners(
         box.high = tree.high[root]
         for other in range(bodies):
             node = tree.roots[other]
-            if node < tree.roots[other + 1] and meets(b, other, selfs):
+            stirs = awake[b] != 0 or awake[other] != 0
+            if stirs and node < tree.roots[other + 1] and meets(b, other, selfs):
                 if not apart(tree.low[node], tree.high[node], box):
                     if found < room:
                         partner_out[b * room + found] = other

@@ -77,6 +77,7 @@ class Candidates:
         deep: the triangle, as its place in the tree, that is nearest to a vertex which is further inside a solid than
             the reach; -1 for others.
         full: set when a table had too little room.
+        awake: 1 for bodies that move; those that sleep do not meet each other.
     """
 
     def __init__(self, features: Features, rest: np.ndarray, selfs: np.ndarray, radius: wp.array, device: str):
@@ -98,6 +99,7 @@ class Candidates:
         self.near_triangles = Table(count, 16, device)
         self.near_edges = Table(self.edges.count, 16, device)
         self.full = wp.zeros(1, dtype=int, device=device)
+        self.awake = wp.ones(self.bodies, dtype=int, device=device)
         self.stale = wp.ones(1, dtype=int, device=device)
         self.age = wp.zeros(1, dtype=float, device=device)
         self.fastest, self.ahead = (wp.zeros(1, dtype=float, device=device) for _ in range(2))
@@ -131,7 +133,7 @@ class Candidates:
         launch(watch_kernels.find_fastest, threads, [threads, self.vertex, v], [self.fastest], device=self.device)
         launch(watch_kernels.look_ahead, 1, [self.reach, dt, frame], [self.fastest, ahead], device=self.device)
         self.triangles.fit(x, x_next, v, self.radius, ahead, self.reach)
-        bodies = [self.triangles.data, self.selfs, self.bodies, self.partners.room]
+        bodies = [self.triangles.data, self.selfs, self.awake, self.bodies, self.partners.room]
         found = [self.partners.found, self.partners.count, self.full]
         launch(kernels.find_partners, self.bodies, bodies, found, device=self.device, grain=64)
         near = [self.partners.found, self.partners.count, self.partners.room]
