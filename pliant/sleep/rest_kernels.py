@@ -7,10 +7,8 @@ from pliant.collide.soft.narrow_kernels import Rows
 
 wp.set_module_options({"enable_backward": False})
 
-DRIFT = wp.constant(0.25)
-"""The most that a body at rest may stray in its time of rest, over what it would go at the speed of rest."""
-NOISE = wp.constant(0.1)
-"""Straying that says nothing about whether a body gets faster, over the same."""
+NOISE = wp.constant(0.2)
+"""Straying that says nothing about whether a body gets faster, over the most that a body at rest may stray."""
 ASLEEP = wp.constant(1.0e30)
 """Time of rest of a body that sleeps [s]."""
 
@@ -24,29 +22,23 @@ def measure(
     awake: wp.array(dtype=int),
     x: wp.array(dtype=wp.vec3),
     anchor: wp.array(dtype=wp.vec3),
-    last_inout: wp.array(dtype=wp.vec3),
     leans_out: wp.array(dtype=int),
-    way_out: wp.array(dtype=float),
     stray_out: wp.array(dtype=float),
 ):
-    """How far the particles of a chunk have come in the frame, and since their body is at rest [m]; and on which
-    colliders it leans. A chunk is a body, its first particle of the chunk, and the end."""
+    """How far a part of a body has strayed since it is at rest, as the root of the mean square over its particles [m];
+    single ones tremble where they are pressed against something. And on which colliders the body leans. A chunk is a
+    body, its first particle of the chunk, and the end."""
     c = start + wp.tid()
     chunk = chunks[c]
     b = chunk[0]
-    way = float(0.0)
-    stray = float(0.0)
+    total = float(0.0)
     if awake[b] != 0:
         for i in range(chunk[1], chunk[2]):
-            here = x[i]
-            way = wp.max(way, wp.length(here - last_inout[i]))
-            stray = wp.max(stray, wp.length(here - anchor[i]))
-            last_inout[i] = here
+            total += wp.length_sq(x[i] - anchor[i])
             for k in range(slots):
                 if depth[i * slots + k] >= 0.0:
                     leans_out[b * slots + k] = 1
-    way_out[c] = way
-    stray_out[c] = stray
+    stray_out[c] = wp.sqrt(total / float(chunk[2] - chunk[1]))
 
 
 @wp.kernel
@@ -57,9 +49,8 @@ def count_calm(
     stirred: wp.array(dtype=int),
     filling: wp.array(dtype=int),
     awake: wp.array(dtype=int),
-    way: wp.array(dtype=float),
     stray: wp.array(dtype=float),
-    speed: float,
+    most: float,
     time: float,
     frame: float,
     calm_inout: wp.array(dtype=float),
@@ -70,7 +61,7 @@ def count_calm(
 ):
     """How long each body has been at rest [s].
 
-    It is while it goes slowly in every frame and strays little from where it was when that began, and if it has not
+    It is while no part of it strays further than so much [m] from where it was when that began, and if it has not
     strayed more in the second half of the time than in the first: what begins to slide does.
     """
     b = start + wp.tid()
@@ -78,18 +69,16 @@ def count_calm(
     if awake[b] == 0:
         island_out[b] = ASLEEP
     else:
-        most = float(0.0)
         far = float(0.0)
         for c in range(body_chunks[b], body_chunks[b + 1]):
-            most = wp.max(most, way[c])
             far = wp.max(far, stray[c])
         before = calm_inout[b]
         calm = before + frame
         if before < 0.5 * time and calm >= 0.5 * time:
             half_inout[b] = far
-        still = most <= speed * frame and far <= DRIFT * speed * time and stirred[b] == 0 and filling[b] == 0
+        still = far <= most and stirred[b] == 0 and filling[b] == 0
         if before < time and calm >= time:
-            still = still and far <= 2.0 * half_inout[b] + NOISE * speed * time
+            still = still and far <= 2.0 * half_inout[b] + NOISE * most
         if not still:
             calm = 0.0
             anew = 1

@@ -25,9 +25,9 @@ class SleepSettings(Described):
         high=1000.0,
     )
     speed: float = setting(
-        0.02,
-        "at rest is a body of which no part goes faster, in the mean over a frame, or further in `time` than a quarter "
-        "of this speed would take it",
+        0.005,
+        "at rest is a body of which no part strays further within `time` than this speed would take it; more for "
+        "bodies that tremble",
         unit="m/s",
         above=0.0,
         high=1000.0,

@@ -21,8 +21,8 @@ from pliant.pins import Pins
 from pliant.sleep import rest_kernels, wake_kernels
 from pliant.sleep.settings import SleepSettings
 
-CHUNK = {"cpu": 256, "cuda": 32}
-"""Particles of a body that a thread looks at."""
+CHUNK = 64
+"""Particles of a part of a body, neighbours in space, that a thread looks at."""
 BRIEF = 0.05
 """A body that was at rest for longer does not wake what it touches by being awake alone [s]."""
 STRIDE = 1 << 14
@@ -72,7 +72,8 @@ class Sleeping:
                 "scene.sleep",
                 "Use the contact method 'features', or leave 'sleep' out",
             )
-        self.time, self.speed = float(settings.time or 0.0), settings.speed
+        self.time = float(settings.time or 0.0)
+        self.most = settings.speed * self.time
         self.brief = min(BRIEF, 0.5 * self.time)
         self.contacts, self.attachments = contacts, attachments
         self.between: BodyContacts | None = between if between.active else None  # type: ignore[assignment]
@@ -85,8 +86,8 @@ class Sleeping:
         self.touched, self.woken, self.fallen, self.anew = (ints(self.bodies) for _ in range(4))
         self.stirred, self.filling = (ints(self.bodies) for _ in range(2))
         self.moving, self.leans = ints(contacts.slots), ints(self.bodies * contacts.slots)
-        self.way, self.stray = (floats(self.chunks) for _ in range(2))
-        self.anchor, self.last = (wp.clone(state.x) for _ in range(2))
+        self.stray = floats(self.chunks)
+        self.anchor = wp.clone(state.x)
         self.kept, self._own = (wp.clone(state.inv_mass) for _ in range(2))
         self.changed, self.going, self._stale = (ints(1) for _ in range(3))
         self._rates: list[wp.array] = []
@@ -98,15 +99,14 @@ class Sleeping:
 
     def _cut_into_chunks(self, model: Model, given: Any) -> None:
         """Runs of particles of one body each, which a thread looks at."""
-        size = CHUNK["cpu" if self.device == "cpu" else "cuda"]
         rows = [
-            (b, first, min(first + size, body.particles[1]))
+            (b, first, min(first + CHUNK, body.particles[1]))
             for b, body in enumerate(model.bodies)
-            for first in range(*body.particles, size)
+            for first in range(*body.particles, CHUNK)
         ]
         self.chunks = len(rows)
         self.chunk = given(rows, wp.vec3i)
-        counts = [-(-(body.particles[1] - body.particles[0]) // size) for body in model.bodies]
+        counts = [-(-(body.particles[1] - body.particles[0]) // CHUNK) for body in model.bodies]
         self.body_chunks = given([0, *itertools.accumulate(counts)], int)
 
     def follow(self, solvers: Sequence[Any], forces: Sequence[Any], model: Model) -> None:
@@ -126,7 +126,7 @@ class Sleeping:
         launch(kernel, self.bodies, inputs, outputs, device=self.device)
 
     def _each_chunk(self, kernel: object, inputs: list, outputs: list) -> None:
-        launch(kernel, self.chunks, [self.chunk, *inputs], outputs, device=self.device, grain=64)
+        launch(kernel, self.chunks, [self.chunk, *inputs], outputs, device=self.device, grain=256)
 
     def _strided(self, kernel: object, things: int, inputs: list, outputs: list) -> None:
         """Launch a kernel that walks through many things: one thread on the CPU, many on CUDA."""
@@ -138,7 +138,7 @@ class Sleeping:
         state = self.state
         outputs = [self.touched, state.awake, self.calm, self.woken, self.any, self._stale]
         self._each_body(wake_kernels.wake_bodies, [], outputs)
-        self._each_chunk(wake_kernels.wake_particles, [self.woken, self.kept], [state.inv_mass])
+        self._each_chunk(wake_kernels.wake_particles, [self.woken, self.kept, state.x], [state.inv_mass, self.anchor])
 
     def begin_frame(self) -> None:
         """Wake what something is done to in this frame, before its first substep."""
@@ -168,9 +168,9 @@ class Sleeping:
         between = self.between
         assert between is not None
         rows = [between.vertex_rows, between.edge_rows]
-        bodies = [self.body, between.surfaces.radius, self.state.v_next, self.state.awake, self.calm]
+        bodies = [self.body, between.surfaces.radius, self.state.v, self.state.awake, self.calm]
         things = max(row.things for row in rows)
-        inputs = [*rows, *bodies, self.brief, self.speed]
+        inputs = [*rows, *bodies, self.brief]
         self._strided(wake_kernels.mark_touched, things, inputs, [self.touched])
         self._wake()
 
@@ -189,12 +189,12 @@ class Sleeping:
         self._each_chunk(
             rest_kernels.measure,
             [slots, self.contacts.depth, state.awake, state.x, self.anchor],
-            [self.last, self.leans, self.way, self.stray],
+            [self.leans, self.stray],
         )
-        found = [self.body_chunks, slots, self.stirred, self.filling, state.awake, self.way, self.stray]
+        found = [self.body_chunks, slots, self.stirred, self.filling, state.awake, self.stray]
         self._each_body(
             rest_kernels.count_calm,
-            [*found, self.speed, self.time, duration],
+            [*found, self.most, self.time, duration],
             [self.calm, self.half, self.leans, self.anew, self.island],
         )
         self._each_chunk(rest_kernels.drop_anchors, [self.anew, state.x], [self.anchor])
@@ -282,5 +282,5 @@ class Sleeping:
         """What a checkpoint must hold, by name."""
         if not self.active:
             return {}
-        names = ("calm", "half", "anchor", "last", "kept", "leans", "any")
+        names = ("calm", "half", "anchor", "kept", "leans", "any")
         return {"awake": self.state.awake} | {name: getattr(self, name) for name in names}

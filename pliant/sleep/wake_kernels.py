@@ -11,6 +11,8 @@ from pliant.collide.soft.narrow_kernels import Rows
 
 wp.set_module_options({"enable_backward": False})
 
+TOUCH_SPEED = wp.constant(0.1)
+"""What touches a sleeping body faster than this wakes it at once [m/s]: bodies at rest tremble by less."""
 OVERLAP = wp.constant(0.5)
 """Share of what is kept free by which two surfaces may be too near before a body wakes."""
 
@@ -64,7 +66,6 @@ def mark_row(
     awake: wp.array(dtype=int),
     calm: wp.array(dtype=float),
     brief: float,
-    speed: float,
     touched: wp.array(dtype=int),
 ):
     ids = rows.ids[row]
@@ -78,7 +79,7 @@ def mark_row(
         for k in range(4):
             way += weights[k] * v[ids[k]]
         deep = rows.depth[row] > OVERLAP * (radius[ids[0]] + radius[ids[3]])
-        if deep or is_stirring(other, awake, calm, brief) or wp.length(way) > speed:
+        if deep or is_stirring(other, awake, calm, brief) or wp.length(way) > TOUCH_SPEED:
             touched[sleeper] = 1
 
 
@@ -93,19 +94,17 @@ def mark_touched(
     awake: wp.array(dtype=int),
     calm: wp.array(dtype=float),
     brief: float,
-    speed: float,
     touched_out: wp.array(dtype=int),
 ):
-    """Sleeping bodies that something touches which moves: as fast as `speed` [m/s] where it does, or anywhere in the
-    last moment [s]."""
+    """Sleeping bodies that something touches which moves there, or has done so anywhere in the last moment [s]."""
     for a in range(wp.tid(), vertices.actives[0], stride):
         f = vertices.active[a]
         for j in range(vertices.count[f]):
-            mark_row(f * vertices.room + j, vertices, body, radius, v, awake, calm, brief, speed, touched_out)
+            mark_row(f * vertices.room + j, vertices, body, radius, v, awake, calm, brief, touched_out)
     for a in range(wp.tid(), edges.actives[0], stride):
         f = edges.active[a]
         for j in range(edges.count[f]):
-            mark_row(f * edges.room + j, edges, body, radius, v, awake, calm, brief, speed, touched_out)
+            mark_row(f * edges.room + j, edges, body, radius, v, awake, calm, brief, touched_out)
 
 
 @wp.kernel
@@ -181,13 +180,17 @@ def wake_particles(
     chunks: wp.array(dtype=wp.vec3i),
     woken: wp.array(dtype=int),
     kept: wp.array(dtype=float),
+    x: wp.array(dtype=wp.vec3),
     inv_mass_out: wp.array(dtype=float),
+    anchor_out: wp.array(dtype=wp.vec3),
 ):
-    """Give the particles of bodies that have just woken their masses again."""
+    """Give the particles of bodies that have just woken their masses again, and begin to look whether they are at rest
+    from where they are."""
     chunk = chunks[start + wp.tid()]
     if woken[chunk[0]] != 0:
         for i in range(chunk[1], chunk[2]):
             inv_mass_out[i] = kept[i]
+            anchor_out[i] = x[i]
 
 
 @wp.kernel
