@@ -357,7 +357,8 @@ class Simulation(Touching):
         self.world.has_f_ext = self.is_forced()
         count = self.substeps if substeps is None else substeps
         # while all sleep nothing happens, unless something besides the bodies goes on
-        if self.sleeping.active and not self.is_forced() and not self.pipeline.moves:
+        goes_on = self.is_forced() or self.pipeline.moves or self.pipeline.deforms
+        if self.sleeping.active and not goes_on:
             run_if(self.sleeping.any, lambda: self._issue_substeps(count), device=self.device)
         else:
             self._issue_substeps(count)

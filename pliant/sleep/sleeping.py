@@ -264,7 +264,7 @@ class Sleeping:
         return self.state.awake.numpy() == 0 if self.active else np.zeros(self.bodies, bool)
 
     def inv_masses(self) -> wp.array:
-        """Inverse masses as if nothing slept: zero where a particle is pinned or set aside; changed by the next call."""
+        """Inverse masses as if nothing slept [1/kg]: zero where a particle is pinned or set aside."""
         if not self.active:
             return self.state.inv_mass
         inputs = [self.state.awake, self.state.inv_mass, self.kept]

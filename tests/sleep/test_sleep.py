@@ -6,6 +6,7 @@ from bodies import bits
 
 from pliant import InputError, Material, Scene, SleepSettings, load_checkpoint, save_checkpoint, shapes
 from pliant.launch import launch, run_if
+from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.rod_shapes import rope
 from pliant.sleep.settings import as_sleep
 
@@ -67,7 +68,8 @@ def run_until_asleep(sim, seconds=8.0, names=None):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_rests_falls_asleep_and_stays_to_the_last_bit(kind, device):
-    sim = stack(kind).build(device)
+    # what trembles more is at rest at a larger speed
+    sim = stack(kind, sleep={"time": 0.5, "speed": 0.03 if kind == "hybrid" else 0.005}).build(device)
     run_until_asleep(sim)
     before = sim.state.x.numpy().copy()
     assert not sim.state.v.numpy().any()
@@ -109,17 +111,22 @@ def test_a_rod_sleeps_with_its_orientations(device):
         assert np.array_equal(saved[name], array.numpy()), name
 
 
-def test_a_lattice_sleeps(device):
-    from pliant.mesh.lattice import VoxelLattice
-
-    lattice = VoxelLattice.box((4, 4, 4), 0.05) if hasattr(VoxelLattice, "box") else None
-    if lattice is None:
-        pytest.skip("no lattice by hand")
+@pytest.mark.parametrize("count", [1, 20], ids=["one", "many"])
+def test_lattices_sleep(count, device):
+    """One that is summed run by run, and many that are summed body by body on the CPU; the last one falls on."""
+    lattice = VoxelLattice.from_cells(np.indices((3, 3, 3)).reshape(3, -1).T, 0.05, name="cube")
+    matching = {"clusters_by": "lattice", "region_width": 1, "fast": True}
     scene = Scene(sleep=True)
-    scene.add_body(lattice, RUBBER, method="shape_matching", matching={"regions": True}, name="b0")
+    for k in range(count + 1):
+        place = (0.5 * k, 0.08 if k < count else 15.0, 0.0)
+        scene.add_body(lattice, RUBBER, method="shape_matching", matching=matching, name=f"b{k}", position=place)
     scene.add_plane()
     sim = scene.build(device)
-    run_until_asleep(sim)
+    run_until_asleep(sim, 1.7, [f"b{k}" for k in range(count)])
+    before = sim.state.x.numpy().copy()
+    sim.frame(3)
+    moved = (before != sim.state.x.numpy()).any(axis=1)
+    assert moved[slice(*sim.body(f"b{count}").particles)].all() and moved.sum() == len(lattice.vertices)
 
 
 @pytest.mark.parametrize("kind", SOLIDS)
@@ -202,7 +209,9 @@ def test_what_begins_to_slide_slowly_does_not_freeze(kind, device):
 def test_a_collider_that_moves_wakes(kind, device):
     scene = Scene(sleep=True)
     add(scene, kind, "b0", 0.001)
-    scene.add_box((1.0, 0.2, 1.0), (0.0, -0.1, 0.0), name="table", path=[(0.0, (0, 0, 0)), (6.0, (0, 0, 0)), (6.2, (0, -0.5, 0))])
+    scene.add_box(
+        (1.0, 0.2, 1.0), (0.0, -0.1, 0.0), name="table", path=[(0.0, (0, 0, 0)), (6.0, (0, 0, 0)), (6.2, (0, -0.5, 0))]
+    )
     sim = scene.build(device)
     run_until_asleep(sim, 5.5)
     before = sim.positions("b0")[:, 1].mean()
@@ -233,7 +242,9 @@ def test_a_collider_that_is_moved_wakes(how, device):
 def test_pins_that_move_wake(device):
     scene = Scene(sleep=True)
     scene.add_body(SHEET, CLOTH, method="xpbd", name="flag")
-    scene.pin("flag", lambda x: x[:, 1] > x[:, 1].max() - 1e-6, [(0.0, (0, 0, 0)), (8.0, (0, 0, 0)), (9.0, (1.0, 0, 0))])
+    scene.pin(
+        "flag", lambda x: x[:, 1] > x[:, 1].max() - 1e-6, [(0.0, (0, 0, 0)), (8.0, (0, 0, 0)), (9.0, (1.0, 0, 0))]
+    )
     sim = scene.build(device)
     run_until_asleep(sim, 7.5)
     sim.frame(round(9.5 / sim.frame_dt) - sim.frame_number)

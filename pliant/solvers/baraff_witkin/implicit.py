@@ -36,9 +36,7 @@ class ImplicitStep:
         impulse: what held each particle gave it in the last step [N s].
     """
 
-    def __init__(
-        self, model: Model, state: State, world: World, settings: BaraffWitkinSettings, device: str
-    ) -> None:
+    def __init__(self, model: Model, state: State, world: World, settings: BaraffWitkinSettings, device: str) -> None:
         self.device = device
         self.world = world
         self.settings = settings
@@ -79,7 +77,9 @@ class ImplicitStep:
         s = self.settings
         hold, normal, grip, mu, rub = held_by
         here = [state.x_next, state.v_next, self.hold, self.normal, self.rub]
-        self._each(step_kernels.start_from, [state.inv_mass, state.x, state.v, hold, normal, rub], [*here, self.impulse])
+        self._each(
+            step_kernels.start_from, [state.inv_mass, state.x, state.v, hold, normal, rub], [*here, self.impulse]
+        )
         self._one(step_kernels.begin_step, [s.halvings], [self.tally, self.trying])
 
         def attempt() -> None:

@@ -87,7 +87,9 @@ class ImplicitEuler:
     def _product(self, p: wp.array, out: wp.array) -> None:
         """out = A p."""
         rows = [self.around.spring_starts, self.around.spring_other]
-        self._each(block_product, [*rows, self.around.body, self.awake, self.diagonal, self.block, p], [out], grain=1024)
+        self._each(
+            block_product, [*rows, self.around.body, self.awake, self.diagonal, self.block, p], [out], grain=1024
+        )
 
     def _solve(self, w: wp.array, dt: float) -> None:
         """Filtered CG for the change dv of the velocities; what dv holds at first is prescribed (z in the paper)."""

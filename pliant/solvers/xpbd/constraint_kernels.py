@@ -74,10 +74,10 @@ class Tables:
 @wp.func
 def sleeps(bodies: wp.vec2i, awake: wp.array(dtype=int)) -> bool:
     """Whether all bodies from the first to the last sleep."""
+    stirs = int(0)
     for b in range(bodies[0], bodies[1] + 1):
-        if awake[b] != 0:
-            return False
-    return True
+        stirs = wp.max(stirs, awake[b])
+    return stirs == 0
 
 
 @wp.struct

@@ -179,7 +179,13 @@ class RodGroup:
             inputs = [self._node_body, self._awake, self.q, self.q_start, self.force, dt]
             launch(finish_rods, self.count, inputs, [self.omega, self.pull], device=self.device)
         else:
-            launch(finish_chains, self.count, [self._node_body, self._awake, self.tension, dt], [self.pull], device=self.device)
+            launch(
+                finish_chains,
+                self.count,
+                [self._node_body, self._awake, self.tension, dt],
+                [self.pull],
+                device=self.device,
+            )
         if self.breaks:
             inputs = [self.link, self.segment, self.limit, self._spring, state.x, move]
             launch(break_segments, self.count, inputs, [self.broken, self._watched], device=self.device)

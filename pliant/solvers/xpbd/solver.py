@@ -71,9 +71,7 @@ class Xpbd:
         if rods:
             from pliant.solvers.xpbd.rod_part import RodPart
 
-            self.rods = RodPart(
-                self.model, [bodies[k] for k in rods], rods, settings, device, self.base, self.awake
-            )
+            self.rods = RodPart(self.model, [bodies[k] for k in rods], rods, settings, device, self.base, self.awake)
         gravity = float(np.linalg.norm(world.gravity))
         self._wanted = min([wanted_step(body, gravity, settings.iterations) for body in others], default=math.inf)
         # rods are solved directly, as stiff at any step as their material
