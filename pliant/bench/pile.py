@@ -122,20 +122,20 @@ def _fall(report: Report, device: str, sim: Simulation, case: str, seconds: floa
 
 
 def _sleep(report: Report, device: str, sim: Simulation, case: str) -> None:
-    """Time of a frame of a settled pile asleep, with the body on top awake, and with all of them, in turns."""
+    """Time of a frame of a settled pile, asleep and awake in turns."""
     bodies = len(sim.model.bodies)
     while len(sim.sleeping_bodies()) < bodies and sim.time < SLEEP_SECONDS:
         sim.frame()
     sizes = {"asleep": len(sim.sleeping_bodies()), "after_s": round(sim.time, 2)}
-    times: dict[str, list[float]] = {"asleep": [], "one_awake": [], "awake": []}
+    times: dict[str, list[float]] = {"asleep": [], "awake": []}
     saved = {name: array.numpy().copy() for name, array in sim.arrays().items()}
     for turn in range(TURNS):
         for state, spent in times.items():
             for name, array in sim.arrays().items():
                 array.assign(saved[name])
             sim.follow_restored()
-            if state != "asleep":
-                sim.wake(None if state == "awake" else bodies - 1)
+            if state == "awake":
+                sim.wake()
             sim.frame()
             begin = time.perf_counter()
             sim.frame(FRAMES)

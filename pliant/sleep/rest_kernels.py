@@ -7,7 +7,7 @@ from pliant.collide.soft.narrow_kernels import Rows
 
 wp.set_module_options({"enable_backward": False})
 
-NOISE = wp.constant(0.2)
+NOISE = wp.constant(0.15)
 """Straying that says nothing about whether a body gets faster, over the most that a body at rest may stray."""
 ASLEEP = wp.constant(1.0e30)
 """Time of rest of a body that sleeps [s]."""

@@ -25,7 +25,7 @@ class SleepSettings(Described):
         high=1000.0,
     )
     speed: float = setting(
-        0.005,
+        0.01,
         "at rest is a body of which no part strays further within `time` than this speed would take it; more for "
         "bodies that tremble",
         unit="m/s",
