@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pliant.motion import MotionPath
     from pliant.scene import Scene
     from pliant.simulation import Simulation
+    from pliant.sleep.settings import SleepSettings
     from pliant.studio.show import show
 
 __version__ = "0.1.0"
@@ -53,6 +54,7 @@ _HOMES = {
     "RodMesh": "pliant.mesh.rods",
     "Scene": "pliant.scene",
     "Simulation": "pliant.simulation",
+    "SleepSettings": "pliant.sleep.settings",
     "SupportSprings": "pliant.forces.support",
     "SurfaceMesh": "pliant.mesh.surface",
     "TetMesh": "pliant.mesh.tets",
@@ -93,6 +95,7 @@ __all__ = [
     "RodMesh",
     "Scene",
     "Simulation",
+    "SleepSettings",
     "SupportSprings",
     "SurfaceMesh",
     "TetMesh",

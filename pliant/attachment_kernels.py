@@ -245,9 +245,12 @@ def solve_all(
 
 
 @wp.kernel
-def end_frame(start: int, ties: Ties, duration: float, now_out: TieState):
-    """The mean force of the frame; what carried more than its strength breaks."""
+def end_frame(start: int, ties: Ties, inv_mass: wp.array(dtype=float), duration: float, now_out: TieState):
+    """The mean force of the frame; what carried more than its strength breaks. Where both sides are held or asleep it
+    stays as it was."""
     k = start + wp.tid()
+    if inv_mass[ties.particle[k]] == 0.0 and inv_mass[ties.host[k][0]] == 0.0:
+        return
     force = now_out.impulse[k] / duration
     now_out.force[k] = force
     if wp.length(force) > ties.strength[k]:
@@ -317,7 +320,9 @@ def return_mass(
     h = start + wp.tid()
     i = loans.particle[h]
     ratio = loans.ratio[h]
-    inv_mass_out[i] = loans.inv_mass[h]
+    # what was asleep at the start of the step may have woken in it
+    if loans.inv_mass[h] > 0.0:
+        inv_mass_out[i] = loans.inv_mass[h]
     if ratio > 1.0:
         x_out[i] = loans.x[h] + ratio * (x_out[i] - loans.x[h])
         v_out[i] = loans.v[h] + ratio * (v_out[i] - loans.v[h])

@@ -227,9 +227,15 @@ class Attachments:
             for first, end in zip(self._starts[:-1], self._starts[1:], strict=True):
                 launch(kernels.solve_batch, end - first, inputs, outputs, device=self.device, first=first)
 
-    def end_frame(self, duration: float) -> None:
+    def end_frame(self, duration: float, state: State) -> None:
+        """Forces as the mean over the frame; those between bodies that sleep stay as they were."""
         if self.count:
-            launch(kernels.end_frame, self.count, [self._ties, duration], [self._now], device=self.device)
+            inputs = [self._ties, state.inv_mass, duration]
+            launch(kernels.end_frame, self.count, inputs, [self._now], device=self.device)
+
+    def tables(self) -> tuple[kernels.Ties, kernels.TieState]:
+        """All attachments, and what changes of them, as kernels take them."""
+        return self._ties, self._now
 
     # ---- between frames -----------------------------------------------------------------------------------------
 

@@ -50,6 +50,8 @@ def scene_digest(sim: Simulation) -> str:
         digest.update(repr((wind, air_density)).encode())
     if sim.body_contacts.settings.between != "none":
         digest.update(repr(sim.body_contacts.settings).encode())
+    if sim.sleeping.active:
+        digest.update(repr(sim.sleeping.settings).encode())
     for tie in sim.attachments.host:
         digest.update(repr((tie.entry.name, tie.entry.stiffness, tie.entry.strength)).encode())
         for array in (tie.particles, tie.host_particles, tie.weights, tie.target):

@@ -227,6 +227,28 @@ def run(action: Callable[[], None]) -> None:
         action()
 
 
+def run_if(flag: wp.array, body: Callable[[], None], *, device: str) -> None:
+    """Do the launches of `body` if ``flag[0]`` is not zero.
+
+    Inside a CUDA graph this is a conditional node, so nothing is read back.
+    """
+    if device != "cpu":
+        wp.capture_if(flag, on_true=body)
+        return
+    with record() as recording:
+        body()
+    value = flag.numpy()  # shares memory with the array
+
+    def branch() -> None:
+        if value[0]:
+            recording.replay()
+
+    if _recordings.stack:
+        _recordings.stack[-1].add([branch])
+    else:
+        branch()
+
+
 def repeat_while(going: wp.array, body: Callable[[], None], *, device: str) -> None:
     """Repeat the launches of `body` while ``going[0]`` is not zero; `body` must end by setting it.
 

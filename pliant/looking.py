@@ -20,6 +20,7 @@ from pliant.model.model import Body, Model
 from pliant.model.state import State
 from pliant.quantities import Quantities
 from pliant.skin.bodies import BodySkins
+from pliant.sleep.sleeping import Sleeping
 from pliant.solvers.common.tearing import Tearing
 from pliant.solvers.protocol import Solver, World
 from pliant.solvers.shape_matching.fracture_links import ClusterLinks
@@ -40,6 +41,7 @@ class Looking:
     skins: BodySkins
     quantities: Quantities
     tearing: Tearing | None
+    sleeping: Sleeping
     _skins_stale: bool
 
     @property
@@ -277,6 +279,14 @@ class Looking:
         np.add.at(colliders, found.particle, forces)
         return met.particle_forces(count), colliders
 
+    def is_asleep(self, body: str | int) -> bool:
+        """Whether a body sleeps, as `Scene(sleep=...)` allows."""
+        return bool(self.sleeping.asleep()[self.model.bodies.index(self.body(body))])
+
+    def sleeping_bodies(self) -> list[str]:
+        """Names of the bodies that sleep."""
+        return [body.name for body, rests in zip(self.model.bodies, self.sleeping.asleep(), strict=True) if rests]
+
     def contact_pressures(self) -> np.ndarray:
         """What `quantity` calls 'contact' of each particle [N] (n,), in the model's order."""
         return sum(np.linalg.norm(forces, axis=1) for forces in self._particle_contact_forces())
@@ -301,6 +311,8 @@ class Looking:
         mass = self.masses()
         done = False
         while not done:
+            # what sleeps is carried too
+            self.sleeping.rouse()
             self.body_contacts.begin_frame(self.frame_dt)
             if self.is_forced():
                 self.apply_forces()

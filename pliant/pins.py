@@ -150,6 +150,14 @@ class Pins:
             found[rows] = path.moved(self._homes[rows], time)
         return found
 
+    def led_on(self, begin: float, end: float) -> np.ndarray:
+        """The particles that are led from one place to another between two times [s] (k,)."""
+        found = [np.zeros(0, np.int64)]
+        for path, rows in self._moving:
+            moved = path.moved(self._homes[rows], begin) != path.moved(self._homes[rows], end)
+            found.append(np.array(self.order, np.int64)[rows[moved.any(axis=1)]])
+        return np.concatenate(found)
+
     def aim(self, time: float) -> None:
         """Set the targets for a time [s]; nothing to do while all pins stand still."""
         if self._moving:

@@ -48,6 +48,7 @@ from pliant.scene_colliders import SceneColliders
 from pliant.scene_holding import SceneHolding
 from pliant.settings import Described, setting
 from pliant.simulation import Simulation
+from pliant.sleep.settings import SleepSettings, as_sleep
 from pliant.solvers import solver_class
 from pliant.solvers.protocol import BodySpec, Solver, World
 from pliant.solvers.shape_matching.settings import Matching, as_matching
@@ -91,6 +92,7 @@ class Scene(SceneColliders, SceneHolding):
         gravity: [m/s^2].
         wind: velocity of the air [m/s], where zero is no air at all; or a `Wind`, or a table of its settings.
         contact: what meets: 'none', 'bodies' or 'all' (themselves too); or a `ContactSettings`, or a table of them.
+        sleep: whether bodies at rest fall asleep, or after which time [s]; or a `SleepSettings`, or a table of them.
         settings: see `SceneSettings`; single ones may be given as keywords.
         name: for messages and files.
     """
@@ -102,6 +104,7 @@ class Scene(SceneColliders, SceneHolding):
         *,
         wind: Sequence[float] | Wind | Mapping[str, Any] = (0.0, 0.0, 0.0),
         contact: str | ContactSettings | Mapping[str, Any] = "none",
+        sleep: bool | float | SleepSettings | Mapping[str, Any] = False,
         **settings: Any,
     ):
         self.name = name
@@ -109,6 +112,7 @@ class Scene(SceneColliders, SceneHolding):
         self.air = as_wind(wind)
         self.wind = self.air.velocity
         self.contact = as_contact(contact)
+        self.sleep = as_sleep(sleep)
         known = {f.name for f in dataclasses.fields(SceneSettings)}
         for key in settings:
             if key not in known:
@@ -375,7 +379,8 @@ class Scene(SceneColliders, SceneHolding):
         entries = sorted(self.bodies, key=lambda b: (b.method, solver_class(b.method).rank(b.spec)))
         model = assemble(entries)
         model.check()
-        state = State(model.particles.rest, model.particles.velocity, model.particles.mass, device)
+        given = model.particles
+        state = State(given.rest, given.velocity, given.mass, device, len(model.bodies))
         pipeline = Pipeline(self.colliders, state.count, device, model.particles.radius)
         world = World(self.gravity, pipeline.planes, pipeline.plane_count, only_planes=pipeline.only_planes)
         solvers = self._solvers(model, state, world, device)
@@ -384,7 +389,7 @@ class Scene(SceneColliders, SceneHolding):
         sim = Simulation(
             model, state, world, pipeline, solvers, chosen.frame_dt, 1, chosen.stretch_limit, device,
             dataclasses.replace(self.air, velocity=self.wind), chosen.air_density,
-            Attachments(ties, state.count, device, model), self.contact,
+            Attachments(ties, state.count, device, model), self.contact, self.sleep,
         )  # fmt: skip
         sim.scene = self
         sim.notes += model.notes

@@ -24,13 +24,15 @@ from pliant.forces.pull import Pulls
 from pliant.forces.wind import WindForce
 from pliant.forces.wind_settings import Wind
 from pliant.guard import Guard, GuardReport
-from pliant.launch import Recording, copy, record
+from pliant.launch import Recording, copy, record, run_if
 from pliant.model.model import Model
 from pliant.model.state import State
 from pliant.pins import Pins
 from pliant.quantities import Quantities
 from pliant.skin.bodies import BodySkins
 from pliant.skin.pieces import PartingSkins
+from pliant.sleep.settings import SleepSettings
+from pliant.sleep.sleeping import Sleeping
 from pliant.solvers.protocol import Solver, World
 from pliant.touching import Touching
 from pliant.vectors import as_count
@@ -66,6 +68,7 @@ class Simulation(Touching):
         air_density: float = 1.2,
         attachments: Attachments | None = None,
         contact: ContactSettings | None = None,
+        sleep: SleepSettings | None = None,
     ):
         self.model = model
         self.state = state
@@ -83,9 +86,13 @@ class Simulation(Touching):
         self.notes += getattr(self.body_contacts, "notes", [])
         self.pins = Pins(model.particles.mass, device, collider_pose(pipeline))
         self.attachments = Attachments([], state.count, device) if attachments is None else attachments
+        self.sleeping = Sleeping(
+            model, state, sleep or SleepSettings(), self.contacts, self.body_contacts, self.attachments, device
+        )
         self.pulls = Pulls(device)
         self.forces = inside_forces(model, device)
         surround(self.forces, world.gravity, air_density)
+        self.sleeping.follow(self.solvers, self.forces, model)
         self.wind = WindForce(model, device, wind, air_density)
         self.built_in = (world.gravity, self.wind.settings, air_density)
         found = (getattr(solver, "tearing", None) for solver in self.solvers)
@@ -155,10 +162,12 @@ class Simulation(Touching):
             self._tell_of_pins()
             self.pins.aim(self.time + self.frame_dt)
             self.pipeline.aim(self.time, self.time + self.frame_dt, self.substeps)
+            self._tell_of_stir()
             self._run(keep)
             if check:
                 self._make_room()
             self.frame_number += 1
+            self.pipeline.end_frame()
             self._skins_stale = False
             if check:
                 self._stop_if_bad()
@@ -224,6 +233,20 @@ class Simulation(Touching):
                 solver.pins_changed(self.state, np.array(self.pins.order, np.int64))
             self._pins_told = self.pins.version
 
+    def _tell_of_stir(self) -> None:
+        """Tell what sleeps of what is done in the next frame: pulls, pins and colliders that move, gusts."""
+        if not self.sleeping.active:
+            return
+        held = [pull.members for pull in self.pulls.host if len(pull.members)]
+        begin, end = self.time, self.time + self.frame_dt
+        moving = self.pipeline.moving(begin, end)
+        held.append(self.pins.led_on(begin, end))
+        held += [np.array(self.pins.led_by(slot), np.int64) for slot in moving]
+        stirred = set(self.model.particles.body[np.concatenate(held).astype(np.int64)].tolist())
+        if self.wind.gusty:
+            stirred = set(range(len(self.model.bodies)))
+        self.sleeping.tell(stirred, moving)
+
     def _stop_if_bad(self) -> None:
         report = self.guard.read()
         if report.bad:
@@ -232,6 +255,7 @@ class Simulation(Touching):
     def _break_bodies(self) -> None:
         """Break what was stretched too far, and let what is seen follow."""
         if any([solver.between_frames(self.frame_dt) for solver in self.solvers]):
+            self.sleeping.wake()
             self._follow_breaks()
             if not self._told_of_break:
                 broken = [b.name for b in self.model.bodies if len(self.broken_links(b.name))]
@@ -270,6 +294,7 @@ class Simulation(Touching):
             self._follow_breaks()
         self.attachments.restored()
         self.pipeline.restored()
+        self.sleeping.restored()
         self._skins_stale = True
 
     def _program(self, keep: bool = True) -> Recording | wp.Graph:
@@ -293,6 +318,7 @@ class Simulation(Touching):
     def _load_kernels(self) -> None:
         """Run a frame eagerly and undo it, so that every kernel is compiled and loaded before the capture."""
         saved = {name: wp.clone(array) for name, array in self.arrays().items()}
+        self.sleeping.any.fill_(1)
         self._issue_frame(substeps=min(self.substeps, 2), keep=False)
         for name, array in self.arrays().items():
             wp.copy(array, saved[name])
@@ -327,23 +353,40 @@ class Simulation(Touching):
         if keep:
             for name, array in self.arrays().items():
                 copy(self._good[name], array)
-        self.pins.lead(self.state, self.frame_dt)
-        self.attachments.begin_frame()
-        self.body_contacts.begin_frame(self.frame_dt)
+        self._issue_begin()
         self.world.has_f_ext = self.is_forced()
         count = self.substeps if substeps is None else substeps
+        # while all sleep nothing happens, unless something besides the bodies goes on
+        goes_on = self.is_forced() or self.pipeline.moves or self.pipeline.deforms
+        if self.sleeping.active and not goes_on:
+            run_if(self.sleeping.any, lambda: self._issue_substeps(count), device=self.device)
+        else:
+            self._issue_substeps(count)
+        if self.skins.active:
+            self.skins.update(self.state.x)
+        self.guard.look(self.state)
+
+    def _issue_begin(self) -> None:
+        """What comes before the substeps of a frame."""
+        self.sleeping.begin_frame()
+        self.pins.lead(self.state, self.frame_dt)
+        self.sleeping.stop_pins(self.pins)
+
+    def _issue_substeps(self, count: int) -> None:
+        """So many substeps, and what sums up over them."""
+        self.attachments.begin_frame()
+        self.body_contacts.begin_frame(self.frame_dt)
         if self.can_fuse():
             self.solvers[0].fused(self.state, self.dt, count)
             self.pipeline.detect(self.state.x, self.contacts, margin=1e-6)
         else:
             for _ in range(count):
                 self.issue_substep()
-        self.attachments.end_frame(self.frame_dt)
-        if self.skins.active:
-            self.skins.update(self.state.x)
-        self.guard.look(self.state)
+        self.attachments.end_frame(self.frame_dt, self.state)
+        self.sleeping.end_frame(self.frame_dt)
 
     def issue_substep(self) -> None:
+        self.sleeping.begin_step()
         self.attachments.begin_step(self.state, self.dt, self.world.gravity)
         if self.is_forced():
             self.apply_forces()
@@ -352,6 +395,8 @@ class Simulation(Touching):
         if self.body_contacts.active:
             self.body_contacts.resolve(self.state, self.dt)
         self.pipeline.detect(self.state.x_next, self.contacts, before=self.state.x)
+        if self.pipeline.moves or self.pipeline.deforms:
+            self.sleeping.wake_hit()
         for solver in self.solvers:
             solver.resolve(self.state, self.contacts, self.dt)
         self.attachments.apply(self.state, self.dt)
@@ -373,7 +418,7 @@ class Simulation(Touching):
         for _ in range(frames):
             self.pipeline.aim(self.time, self.time + self.frame_dt, self.substeps)
             self.body_contacts.begin_frame(self.frame_dt)
-            timed("pins", lambda: self.pins.lead(self.state, self.frame_dt))
+            timed("pins", self._issue_begin)
             if self.can_fuse():
                 timed("fused step", lambda: self.solvers[0].fused(self.state, self.dt, self.substeps))
                 timed("detect", lambda: self.pipeline.detect(self.state.x, self.contacts, margin=1e-6))
@@ -415,7 +460,8 @@ class Simulation(Touching):
         while self.frame_number < last and not substep:
             self.pins.aim(self.time + self.frame_dt)
             self.pipeline.aim(self.time, self.time + self.frame_dt, self.substeps)
-            self.pins.lead(self.state, self.frame_dt)
+            self._tell_of_stir()
+            self._issue_begin()
             self.body_contacts.begin_frame(self.frame_dt)
             for k in range(1, self.substeps + 1):
                 self.issue_substep()
@@ -478,4 +524,5 @@ class Simulation(Touching):
         arrays |= {f"attachments.{k}": a for k, a in self.attachments.arrays().items()}
         arrays |= {f"wind.{k}": a for k, a in self.wind.arrays().items()}
         arrays |= {f"contact.{k}": a for k, a in self.body_contacts.arrays().items()}
+        arrays |= {f"sleep.{k}": a for k, a in self.sleeping.arrays().items()}
         return arrays

@@ -87,6 +87,7 @@ class Touching(Looking):
         lead = as_motion(path, center, places, f"pin of body '{self.body(body).name}'")
         if lead is not None and not isinstance(path, MotionPath):
             lead = lead.later(self.time)
+        self.sleeping.wake()
         self.pins.add(particles, places, lead, self.state)
         self.forget_programs()
 
@@ -109,11 +110,13 @@ class Touching(Looking):
             loose = int(np.flatnonzero(which.particle_of == particles[np.argmin(pinned)])[0])
             raise InputError(f"vertex {loose} is not pinned", where, "Pin it first, with pin()")
         self._look_before_change()
+        self.sleeping.wake()
         self.pins.move(particles, places)
 
     def detach(self, name: str) -> None:
         """Let go what `Scene.attach` attached."""
         self._look_before_change()
+        self.sleeping.wake()
         if name in self.attachments.led:
             self.pins.remove(self.attachments.led[name], self.state)
             self.forget_programs()
@@ -131,6 +134,7 @@ class Touching(Looking):
     def unpin(self, body: str | int, vertices: Any) -> None:
         """Let pinned vertices go."""
         self._look_before_change()
+        self.sleeping.wake()
         self.pins.remove(self._vertex(body, vertices), self.state)
         self.forget_programs()
 
@@ -160,6 +164,7 @@ class Touching(Looking):
                 allow stiffness and damping if not given, 1 for the vertex alone.
         """
         particle = hands.one_vertex(self._vertex(body, vertex), vertex)
+        self.wake(body)
         return hands.pull_particle(self, self.body(body), particle, target, stiffness, damping, spread)
 
     def pull_seen(
@@ -176,6 +181,7 @@ class Touching(Looking):
         The damping [N s/m] defaults to half of what is critical for the whole body: one that hangs on a hand comes to
         rest. A `spread` of 1 holds those particles alone that carry the vertex.
         """
+        self.wake(body)
         return hands.pull_seen(self, self.body(body), seen_vertex, target, stiffness, damping, spread)
 
     def move_pull(self, handle: int, target: Sequence[float]) -> None:
@@ -195,10 +201,16 @@ class Touching(Looking):
         """End a pull."""
         self.pulls.release(handle, self.state)
 
+    def wake(self, body: str | int | None = None) -> None:
+        """Wake a body that sleeps, or all; it falls asleep again when it has been at rest for the time."""
+        self._look_before_change()
+        self.sleeping.wake(None if body is None else [self.model.bodies.index(self.body(body))])
+
     def set_gravity(self, gravity: Sequence[float]) -> None:
         """Change gravity [m/s^2], between frames."""
         chosen = as_vector(gravity, "gravity")
         self._look_before_change()
+        self.sleeping.wake()
         self.world.gravity = chosen
         surround(self.forces, chosen, self.wind.density)
         self.forget_programs()
@@ -221,6 +233,7 @@ class Touching(Looking):
                 "Give a pressure from 0 to 1e12 and a time from 0 to 1e9",
             )
         self._look_before_change()
+        self.sleeping.wake()
         gas.set_pressure(name, goal, seconds)
 
     def gas_state(self, body: str | int) -> tuple[float, float]:
@@ -249,6 +262,7 @@ class Touching(Looking):
         """
         chosen = changed_wind(self.wind.settings, velocity, gusts, air)
         self._look_before_change()
+        self.sleeping.wake()
         self.wind.set(chosen)
         self.state.f_ext.zero_()  # every force writes its own again at the next substep
 
@@ -258,6 +272,7 @@ class Touching(Looking):
         """Set a body's positions [m] or velocities [m/s] (n, 3), in the order of its mesh."""
         self._look_before_change()
         which = self.body(body)
+        self.sleeping.wake()
         for name, values, array in (("positions", positions, self.state.x), ("velocities", velocities, self.state.v)):
             if values is None:
                 continue
@@ -344,6 +359,7 @@ class Touching(Looking):
                 crossed = crossed_links(links, x[own], self.model.particles.mass[own], wedge)
                 done += sum(solver.break_links(which.name, crossed) for solver in self.solvers)
         if done:
+            self.sleeping.wake()
             self._follow_breaks()
             self._skins_stale = True
         return done
@@ -352,6 +368,7 @@ class Touching(Looking):
         """Give a body that has yielded its original rest shape back; its particles stay where they are."""
         self._look_before_change()
         which = self.body(body)
+        self.sleeping.wake()
         solver = next(s for s in self.solvers if s.name == which.method)
         if not solver.reset_shape(which.name):
             raise InputError(

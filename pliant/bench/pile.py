@@ -1,4 +1,5 @@
-"""`pliant bench pile`: soft blocks that fall on each other, many bodies in a bowl, and how deep they overlap."""
+"""`pliant bench pile`: soft blocks that fall on each other, many bodies in a bowl, how deep they overlap, and what they
+cost once they sleep."""
 
 from __future__ import annotations
 
@@ -23,13 +24,18 @@ APART = 1.3
 FALL_SECONDS = 4.0
 BOWL_SECONDS = 3.0
 SPACING = 0.125
+SLEEP_SECONDS = 12.0
+"""The longest time until a pile sleeps."""
+TURNS = 4
+FRAMES = 5
+"""Frames of a turn, so few that what is awake stays so."""
 
 
-def pile(blocks: int, device: str, method: str = "shape_matching") -> Simulation:
+def pile(blocks: int, device: str, method: str = "shape_matching", *, sleep: bool = False) -> Simulation:
     """Blocks of 512 particles, three by three in every layer, turned a little, above a floor."""
     rng = np.random.default_rng(1)
     mesh = shapes.box((SIDE,) * 3, CELLS)
-    scene = Scene(contact="bodies", name="pile")
+    scene = Scene(contact="bodies", sleep=sleep, name="pile")
     scene.add_plane()
     for k in range(blocks):
         place = np.array([k % 3 - 1, 0.0, (k // 3) % 3 - 1]) * APART * SIDE + 0.05 * SIDE * rng.uniform(-1, 1, 3)
@@ -95,6 +101,7 @@ def run(report: Report, device: str, quick: bool = False) -> None:
     for method in methods:
         sim = pile(3 if quick else 27, device, method)
         _fall(report, device, sim, f"pile, {method}", 0.3 if quick else FALL_SECONDS)
+        _sleep(report, device, pile(3 if quick else 27, device, method, sleep=True), f"pile, {method}")
     count = 27 if quick else 100 if device == "cpu" else 1000
     _fall(report, device, bowl(count, device), f"{count:,} bodies in a bowl", 0.2 if quick else BOWL_SECONDS)
 
@@ -114,3 +121,27 @@ def _fall(report: Report, device: str, sim: Simulation, case: str, seconds: floa
     report.add(case, device, "deepest_overlap_mm", 1e3 * deepest(sim), kept_apart_mm=round(gap, 2))
     v = sim.state.v.numpy()
     report.add(case, device, "rms_speed_at_the_end", float(np.sqrt((v**2).sum(axis=1).mean())))
+
+
+def _sleep(report: Report, device: str, sim: Simulation, case: str) -> None:
+    """Time of a frame of a settled pile, asleep and awake in turns."""
+    bodies = len(sim.model.bodies)
+    while len(sim.sleeping_bodies()) < bodies and sim.time < SLEEP_SECONDS:
+        sim.frame()
+    sizes = {"asleep": len(sim.sleeping_bodies()), "after_s": round(sim.time, 2)}
+    times: dict[str, list[float]] = {"asleep": [], "awake": []}
+    saved = {name: array.numpy().copy() for name, array in sim.arrays().items()}
+    for turn in range(TURNS):
+        for state, spent in times.items():
+            for name, array in sim.arrays().items():
+                array.assign(saved[name])
+            sim.follow_restored()
+            if state == "awake":
+                sim.wake()
+            sim.frame()
+            begin = time.perf_counter()
+            sim.frame(FRAMES)
+            if turn:
+                spent.append((time.perf_counter() - begin) / FRAMES)
+    for state, spent in times.items():
+        report.add(case, device, f"ms_per_frame_{state}", 1e3 * float(np.median(spent)), **sizes)

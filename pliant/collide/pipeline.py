@@ -45,6 +45,7 @@ class Pipeline:
         planes = [c.data() for c in colliders if isinstance(c, Plane)]
         self.plane_count = len(planes)
         self.planes = wp.array(planes or [PlaneData()], dtype=PlaneData, device=device)
+        self._stirred: set[int] = set()
         self._detectors: list[Detector] = []
         self._meshes: MeshDetector | None = None
         for kind in dict.fromkeys(type(c) for c in colliders):
@@ -67,6 +68,20 @@ class Pipeline:
     def moves(self) -> bool:
         """Whether colliders move: a recording of the frame holds for one answer only."""
         return self.poses.moves
+
+    @property
+    def deforms(self) -> bool:
+        """Whether meshes can be given other shapes."""
+        return self._meshes is not None and any(own.deforms for own in self._meshes.own.values())
+
+    def moving(self, begin: float, end: float) -> set[int]:
+        """The colliders, by slot, that move between two times [s]: along a path, or as they were told since the last
+        frame."""
+        return self._stirred | self.poses.moving(begin, end)
+
+    def end_frame(self) -> None:
+        """A frame is done: what was moved before it is there."""
+        self._stirred.clear()
 
     def detect(self, x: wp.array, contacts: Contacts, margin: float = 0.0, before: wp.array | None = None) -> None:
         """Write the contacts of positions x [m]; where it is known where particles come from, colliders do one step.
@@ -96,6 +111,7 @@ class Pipeline:
     def restored(self) -> None:
         """Follow the arrays of `arrays`, which were set from outside."""
         self.poses.restored()
+        self._stirred |= self.poses.gliding()
         if self._meshes is not None:
             self._meshes.restored()
 
@@ -178,6 +194,7 @@ class Pipeline:
                 "Use a sphere, a capsule, a box or a mesh, which can",
             )
         self.poses.move(slot, position, velocity, radius, rotation, steps, duration)
+        self._stirred.add(slot)
 
     def set_vertices(self, name: str, vertices: Any, steps: int, duration: float) -> None:
         """Let the vertices of a mesh glide to other places [m] (n, 3), in the world as it was built."""
@@ -185,3 +202,4 @@ class Pipeline:
         if self._meshes is None or slot not in self._meshes.own:
             raise InputError(f"a {self.colliders[slot].kind} has no vertices", f"collider '{name}'", "Use a mesh")
         self._meshes.set_vertices(slot, vertices, steps, duration)
+        self._stirred.add(slot)

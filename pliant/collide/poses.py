@@ -38,6 +38,7 @@ class Poses:
         self.paths = [path for c in self.colliders if (path := _path(c)) is not None]
         self.count = len(movable)
         self.moves = bool(self.paths)
+        self._driven: set[int] = set()
         self.motion = wp.zeros((max(self.count, 1), COLUMNS), dtype=float, device=device)
         self.pose = wp.zeros(max(self.count, 1), dtype=Pose, device=device)
         values = np.zeros(self.motion.shape, np.float32)
@@ -66,12 +67,28 @@ class Poses:
             values = self.motion.numpy()
             self.moves = self.moves or bool((values[:, :3] != home).any() or values[:, 12:19].any())
             self.moves = self.moves or bool((values[:, 8:11] != 0.0).any() or values[:, 4:7].any())
+            self._driven = {slot for slot, row in self.rows.items() if values[row, 16:19].any()}
             self.refresh()
 
     def advance(self) -> None:
         """One step of all that moves."""
         if self.moves:
             launch(advance_poses, self.count, [], [self.motion, self.pose], device=self.device)
+
+    def moving(self, begin: float, end: float) -> set[int]:
+        """The slots whose paths lead them on between two times [s], and those whose surfaces have a velocity."""
+        found = set(self._driven)
+        for slot, row in self.rows.items():
+            if row < len(self.paths):
+                first, last = (self.paths[row].at(time) for time in (begin, end))
+                if any((one != two).any() for one, two in zip(first, last, strict=True)):
+                    found.add(slot)
+        return found
+
+    def gliding(self) -> set[int]:
+        """The slots that are still on their way to where they were moved; reads back from the device."""
+        values = self.motion.numpy()
+        return {slot for slot, row in self.rows.items() if values[row, 7] > 0.0 and row >= len(self.paths)}
 
     def aim(self, begin: float, end: float, steps: int, duration: float) -> None:
         """Lead what has a path from where it is at one time [s] to where it is at another, in so many steps."""
@@ -148,6 +165,7 @@ class Poses:
             row_now[4:7], row_now[7] = way / steps, steps
             row_now[12:15], row_now[19] = spin / steps, steps / duration
         self.motion[row : row + 1].assign(row_now[None].astype(np.float32))
+        self._driven = (self._driven | {slot}) if row_now[16:19].any() else (self._driven - {slot})
         self.moves = True
         self.refresh()
 

@@ -204,6 +204,12 @@ class Model:
             Tets(t.corners[tet], t.rest_volume[tet]),
         )
 
+    @property
+    def body_numbers(self) -> tuple[int, int]:
+        """Number of its first body among all bodies, and the end: those of a part stand in a row."""
+        first = int(self.particles.body[self.bodies[0].particles[0]])
+        return first, first + len(self.bodies)
+
     def body_of_spring(self, i: int) -> Body:
         return next(b for b in self.bodies if b.springs[0] <= i < b.springs[1])
 

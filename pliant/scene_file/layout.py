@@ -34,6 +34,7 @@ from pliant.scene_file.form import (
     settings_of,
 )
 from pliant.settings import Described, setting
+from pliant.sleep.settings import SleepSettings
 from pliant.solvers import solver_classes
 from pliant.solvers.shape_matching.settings import Matching
 from pliant.vectors import FARTHEST
@@ -252,6 +253,7 @@ def scene_table() -> Table:
                 "what holds for the whole scene",
             ),
             "contact": Table(settings_of(ContactSettings), "how bodies meet each other and themselves"),
+            "sleep": Table(settings_of(SleepSettings), "when bodies at rest fall asleep"),
             "solver": Table(
                 {name: Table(settings_of(cls.Settings), f"settings of {name}") for name, cls in methods.items()},
                 "settings of each method",

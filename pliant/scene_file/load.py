@@ -32,6 +32,7 @@ from pliant.scene_file.lines import KeyLines, KeyPath
 from pliant.scene_file.meshes import MESH_KEYS, MeshStore, ProgressCall, body_mesh
 from pliant.scene_file.tables import TableSource, plain
 from pliant.settings import check_value, describe_range, field_kind
+from pliant.sleep.settings import SleepSettings
 from pliant.solvers import solver_class, solver_classes
 from pliant.substeps import MOST_SUBSTEPS
 from pliant.vectors import as_count, as_positive
@@ -40,6 +41,7 @@ SHIPPED = Path(__file__).parent.parent / "scenes"
 LARGEST_FILE = 64 << 20
 MOST_FRAMES = 100_000_000
 CONTACT = "contact"
+SLEEP = "sleep"
 """The table of how bodies meet, and what its settings are called by on the command line."""
 # Bytes of a name that files begin with: systems take 255 for the whole.
 LONGEST_FILE_NAME = 200
@@ -259,7 +261,8 @@ class _Builder:
         frames, substeps = _timing(self.overrides, frames, table.get("substeps"), frame_dt)
         table["substeps"] = substeps
         contact = self.data.get("contact", {})
-        self.scene = Scene(name=self.data.get("name") or self.path.stem, contact=contact, **table)
+        sleep = self.data.get("sleep", {})
+        self.scene = Scene(name=self.data.get("name") or self.path.stem, contact=contact, sleep=sleep, **table)
         self._check_name()
         for k in range(len(self.data.get("material", []))):
             self._add_material(("material", k))
@@ -448,6 +451,8 @@ class _Builder:
             for method, key, value in _parse_override(text, used):
                 if method == CONTACT:
                     self.scene.contact = dataclasses.replace(self.scene.contact, **{key: value})
+                elif method == SLEEP:
+                    self.scene.sleep = dataclasses.replace(self.scene.sleep, **{key: value})
                 else:
                     self.scene.configure(method, **{key: value})
 
@@ -488,6 +493,9 @@ class _Builder:
         document.pop(CONTACT, None)
         if self.scene.contact.between != "none":
             document[CONTACT] = dataclasses.asdict(self.scene.contact)
+        document.pop(SLEEP, None)
+        if self.scene.sleep.active:
+            document[SLEEP] = dataclasses.asdict(self.scene.sleep)
         text = json.dumps([document, self.overrides.method], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -526,13 +534,15 @@ def _timing(overrides: Overrides, frames: int, substeps: int | None, frame_dt: f
 
 
 def _parse_override(text: str, used: list[str]) -> list[tuple[str, str, Any]]:
-    """``key=value`` for every method in use that has the key, ``method.key=value`` or ``contact.key=value``."""
+    """``key=value`` for every method in use that has the key, ``method.key=value``, ``contact.key=value`` or
+    ``sleep.key=value``."""
     where = f"--set {text}"
     left, equals, right = text.partition("=")
     if not equals or not left.strip():
         raise InputError(f"{text!r} is not key=value", "--set", "Give such as: --set integrator=verlet")
     method, dot, key = left.strip().rpartition(".")
-    tables = {name: cls.Settings for name, cls in solver_classes().items()} | {CONTACT: ContactSettings}
+    tables = {name: cls.Settings for name, cls in solver_classes().items()}
+    tables |= {CONTACT: ContactSettings, SLEEP: SleepSettings}
     if dot and method not in tables:
         raise InputError(f"no method {method!r}", where, suggest(method, tables, "Known are"))
     found = []

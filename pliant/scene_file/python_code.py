@@ -73,6 +73,9 @@ class _Writer:
         contact = dict(self.tables.get("contact", {}))
         if contact:
             scene["contact"] = contact["between"] if set(contact) == {"between"} else contact
+        sleep = dict(self.tables.get("sleep", {}))
+        if sleep:
+            scene["sleep"] = sleep["time"] if set(sleep) == {"time"} else sleep
         parts = [f"scene = {call('pliant.Scene', keywords({**name, **scene}))}"]
         parts += [
             "\n".join(f"scene.{call('configure', [_literal(m), *keywords(v)])}" for m, v in self._solvers()),

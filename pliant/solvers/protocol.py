@@ -70,7 +70,8 @@ class Solver(Protocol):
 
     A method may have more, which is asked for by name: `watched_by(guard)`, told once of the guard; `news()`, asked
     after each checked frame for what the user should be told, as pairs of a text and whether it is a warning;
-    `tearing`, a `Tearing` or None; `broken_springs(body)` and `torn_triangles(body)`, masks or None.
+    `rates()`, particle-sized vectors besides the velocities that a body which falls asleep forgets; `tearing`, a
+    `Tearing` or None; `broken_springs(body)` and `torn_triangles(body)`, masks or None.
     """
 
     name: ClassVar[str]
@@ -92,7 +93,11 @@ class Solver(Protocol):
         ...
 
     def predict(self, state: State, dt: float) -> None:
-        """Read state.x, v, f_ext; write state.x_next, v_next."""
+        """Read state.x, v, f_ext; write state.x_next, v_next.
+
+        Bodies that sleep have `state.awake` of zero and particles that are all held (`inv_mass` of zero) at a velocity
+        of zero: they stay where they are without any care, and a method looks at `awake` to save the work.
+        """
         ...
 
     def resolve(self, state: State, contacts: Contacts, dt: float) -> None:

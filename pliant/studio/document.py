@@ -234,6 +234,7 @@ class Document:
         scene = {**defaults, "name": self.name, "description": tables.get("description", "")}
         given = dict(tables.get("scene", {}))
         given |= {"gusts": 0.0, "still_air": False, "contact": tables.get("contact", {}).get("between", "none")}
+        given |= {"sleep": tables.get("sleep", {}).get("time")}
         if isinstance(given.get("wind"), dict):  # the air, in parts
             air = given["wind"]
             given["wind"] = air.get("velocity", defaults["wind"])
@@ -291,7 +292,7 @@ class Document:
 
         Args:
             target: ``{"scene": True}``, ``{"body": NAME}``, ``{"material": NAME of body}``,
-                ``{"matching": NAME of body}``, ``{"solver": METHOD}``, ``{"contact": True}``,
+                ``{"matching": NAME of body}``, ``{"solver": METHOD}``, ``{"contact": True}``, ``{"sleep": True}``,
                 ``{"collider": NAME}``, ``{"camera": True}`` or ``{"film": True}``.
             key: as in scene files; of a material also 'preset', which replaces all of it.
             value: as in scene files. Changes of one value within a second of each other are undone together.

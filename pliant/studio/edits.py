@@ -103,6 +103,9 @@ def _set_scene(tables: Tables, folder: Path, name: Any, key: str, value: Any) ->
     if key == "contact":
         _set_section("contact")(tables, folder, name, "between", None if value == "none" else value)
         return
+    if key == "sleep":
+        _set_section("sleep")(tables, folder, name, "time", value)
+        return
     wind = tables.get("scene", {}).get("wind")
     if key == "wind" and isinstance(wind, dict) and isinstance(value, list):
         # a velocity alone leaves gusts and the rest of the air as they are
@@ -247,6 +250,7 @@ TARGETS: dict[str, Any] = {
     "matching": _set_matching,
     "solver": _set_solver,
     "contact": _set_section("contact"),
+    "sleep": _set_section("sleep"),
     "collider": _set_collider,
     "camera": _set_section("camera"),
     "film": _set_section("film"),

@@ -20,6 +20,7 @@ class Meter:
 
     def __init__(self) -> None:
         self.contacts = 0
+        self.asleep: int | None = None
         self.energy: dict[str, float] | None = None
         self.stages: dict[str, float] = {}
         self._next = 0.0
@@ -38,6 +39,7 @@ class Meter:
             self.energy = {name: float(value) for name, value in energy.items()}
         between = lead.body_contacts.read(lead.state, lead.dt)
         self.contacts = len(lead.contacts.read()) + int((between.depth > 0.0).sum())
+        self.asleep = int(lead.sleeping.asleep().sum()) if lead.sleeping.active else None
         if len(lanes) > 1:
             compare_lanes(lanes, reference)
         taken = time.perf_counter() - begin
@@ -53,6 +55,8 @@ class Meter:
 
     def stats(self) -> dict[str, Any]:
         found: dict[str, Any] = {"contacts": self.contacts}
+        if self.asleep is not None:
+            found["asleep"] = self.asleep
         if self.energy is not None:
             found["energy"] = self.energy
         return found

@@ -222,7 +222,7 @@ class Packer:
         as in `Simulation.positions`. The tets of `scene_sections` have the same numbers.
         """
         state = self.sim.state
-        inputs = [self._user_particles, self._body_of, self._boxes, state.x, state.inv_mass]
+        inputs = [self._user_particles, self._body_of, self._boxes, state.x, self.sim.sleeping.inv_masses()]
         launch(kernels.pack_particles, len(self._particles), inputs, [self._particles], device=self.device)
         found = self._particles.numpy()
         return found.copy() if self.device == "cpu" else found

@@ -31,6 +31,7 @@ from pliant.scene import Scene, SceneSettings
 from pliant.scene_file.attachments import LIMITS
 from pliant.scene_file.layout import VERSION
 from pliant.scene_file.tables import plain
+from pliant.sleep.settings import SleepSettings
 from pliant.solvers.protocol import BodySpec
 from pliant.solvers.shape_matching.settings import Matching
 
@@ -61,6 +62,9 @@ def scene_tables(scene: Scene, folder: Path) -> dict[str, Any]:
     contact = changed(scene.contact, ContactSettings())
     if contact:
         tables["contact"] = contact
+    sleep = changed(scene.sleep, SleepSettings())
+    if sleep:
+        tables["sleep"] = sleep
     solver = {method: {k: v for k, v in s.items() if v is not None} for method, s in scene.solver_settings.items()}
     if any(solver.values()):
         tables["solver"] = {method: settings for method, settings in solver.items() if settings}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Protocol
 
 import numpy as np
 import warp as wp
@@ -63,6 +64,16 @@ class BodyContactList:
         return len(self.bodies)
 
 
+class Sleeper(Protocol):
+    """What lets bodies sleep."""
+
+    state: State
+
+    def wake_touched(self) -> None:
+        """Wake what is touched, as the rows of contacts tell, before they are resolved."""
+        ...
+
+
 class BodyContacts:
     """Keeps bodies out of each other.
 
@@ -116,12 +127,18 @@ class BodyContacts:
         self.full = wp.zeros(1, dtype=int, device=device)
         self.careful = Careful(self.candidates, surfaces, sums, count, device) if settings.careful and thin else None
         self.ahead = 0.0
+        self.sleeping: Sleeper | None = None
 
     def _make_rows(self, vertex_room: int, edge_room: int) -> None:
         self.vertex_rows = _rows(self.candidates.near_triangles.things, vertex_room, self.device)
         self.edge_rows = _rows(self.candidates.near_edges.things, edge_room, self.device)
         for rows in (self.vertex_rows, self.edge_rows):
             rows.deep, rows.missed = self.turns.deep, self.turns.missed
+
+    def follow_sleep(self, sleeping: Sleeper) -> None:
+        """Let bodies sleep, and tell of what touches them."""
+        self.sleeping = sleeping
+        self.candidates.awake = sleeping.state.awake
 
     def wanted_step(self) -> float:
         """Longest step [s] in which what is fastest at the start goes a few times as far as is kept free around
@@ -171,6 +188,8 @@ class BodyContacts:
         """Change x_next and v_next by what the contacts do."""
         rows = [self.vertex_rows, self.edge_rows]
         threads = min(self._things(), STRIDE) if self.is_listed else self.sums.parts
+        if self.sleeping is not None:
+            self.sleeping.wake_touched()
         passes = self.settings.iterations
         here, there = [threads, self.is_listed], [state.inv_mass, state.x, state.x_next, state.v_next]
         vertex, far = self.candidates.vertex, FAR * self.features.reach

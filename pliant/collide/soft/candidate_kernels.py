@@ -37,6 +37,7 @@ const float* nodes = (const float*)(tree.nodes.data);
 const int* roots = (const int*)(tree.roots.data);
 int* out = (int*)(partner_out.data) + (size_t)b * room;
 const float* mine = nodes + 8 * (size_t)roots[b];
+const int* stirs = (const int*)(awake.data);
 int found = 0;
 if (roots[b] == roots[b + 1]) return 0;
 #if defined(__CUDA_ARCH__)
@@ -47,6 +48,7 @@ const int lanes = 1, lane = 0;
 for (int base = 0; base < bodies; base += lanes) {
     const int other = base + lane;
     bool near = other < bodies && roots[other] < roots[other + 1] && (other != b || meets_itself != 0);
+    near = near && (stirs[b] != 0 || stirs[other] != 0);
     if (near) {
         const float* theirs = nodes + 8 * (size_t)roots[other];
         for (int k = 0; k < 3; ++k) near = near && theirs[k] <= mine[4 + k] && theirs[4 + k] >= mine[k];
@@ -64,7 +66,13 @@ for (int base = 0; base < bodies; base += lanes) {
 return found;
 """)
 def list_partners(
-    tree: TreeData, b: int, meets_itself: int, bodies: int, room: int, partner_out: wp.array(dtype=int)
+    tree: TreeData,
+    b: int,
+    meets_itself: int,
+    awake: wp.array(dtype=int),
+    bodies: int,
+    room: int,
+    partner_out: wp.array(dtype=int),
 ) -> int:
     """List the bodies whose boxes touch that of a body, in their order; how many they are. On CUDA by a whole warp."""
     ...
@@ -76,16 +84,17 @@ def find_partners(
     lanes: int,
     tree: TreeData,
     selfs: wp.array(dtype=int),
+    awake: wp.array(dtype=int),
     bodies: int,
     room: int,
     partner_out: wp.array(dtype=int),
     count_out: wp.array(dtype=int),
     full_out: wp.array(dtype=int),
 ):
-    """The bodies whose boxes touch that of each body, in their order; itself too if it may meet itself. So many threads
-    share a body: the lanes of a warp, or one on the CPU."""
+    """The bodies whose boxes touch that of each body, in their order; itself too if it may meet itself. Two that sleep
+    do not meet. So many threads share a body: the lanes of a warp, or one on the CPU."""
     b = (start + wp.tid()) // lanes
-    found = list_partners(tree, b, selfs[b], bodies, room, partner_out)
+    found = list_partners(tree, b, selfs[b], awake, bodies, room, partner_out)
     count_out[b] = found
     if found > room:
         full_out[0] = 1

@@ -88,6 +88,7 @@ class Candidates:
             the reach; negative for others, see `candidate_kernels`.
         turn: how many searches there were. entangled: the last of them in which each body was deep inside another.
         full: set when a table had too little room.
+        awake: 1 for bodies that move; those that sleep do not meet each other.
     """
 
     def __init__(self, features: Features, rest: np.ndarray, selfs: np.ndarray, radius: wp.array, device: str):
@@ -109,6 +110,7 @@ class Candidates:
         self.near_triangles = Table(count, 16, device)
         self.near_edges = Table(self.edges.count, 16, device)
         self.full = wp.zeros(1, dtype=int, device=device)
+        self.awake = wp.ones(self.bodies, dtype=int, device=device)
         self.stale = wp.ones(1, dtype=int, device=device)
         self.age = wp.zeros(1, dtype=float, device=device)
         self.fastest, self.ahead = (wp.zeros(1, dtype=float, device=device) for _ in range(2))
@@ -152,7 +154,7 @@ class Candidates:
         launch(watch_kernels.look_ahead, 1, [self.reach, dt, frame], [self.fastest, self.ahead], device=self.device)
         fit_trees(self.triangles, self.edges, course)
         lanes = 1 if on_cpu else 32
-        bodies = [lanes, self.triangles.data, self.selfs, self.bodies, self.partners.room]
+        bodies = [lanes, self.triangles.data, self.selfs, self.awake, self.bodies, self.partners.room]
         found = [self.partners.found, self.partners.count, self.full]
         launch(kernels.find_partners, lanes * self.bodies, bodies, found, device=self.device, grain=64)
         near = [self.partners.found, self.partners.count, self.partners.room, course]

@@ -36,13 +36,13 @@ class ImplicitStep:
         impulse: what held each particle gave it in the last step [N s].
     """
 
-    def __init__(self, model: Model, world: World, settings: BaraffWitkinSettings, device: str) -> None:
+    def __init__(self, model: Model, state: State, world: World, settings: BaraffWitkinSettings, device: str) -> None:
         self.device = device
         self.world = world
         self.settings = settings
         self.first = model.bodies[0].particles[0]
         self.count = model.bodies[-1].particles[1] - self.first
-        self.cloth = cloth_tables(model, poisson=settings.poisson, device=device)
+        self.cloth = cloth_tables(model, state.awake_of(model.body_numbers), poisson=settings.poisson, device=device)
         self.triangles, self.hinges = len(self.cloth.corners), len(self.cloth.hinges)
         self.pieces = make_pieces(self.triangles, self.hinges, device)
         self.chunks = CHUNKS["cpu" if device == "cpu" else "cuda"]
@@ -77,7 +77,9 @@ class ImplicitStep:
         s = self.settings
         hold, normal, grip, mu, rub = held_by
         here = [state.x_next, state.v_next, self.hold, self.normal, self.rub]
-        self._each(step_kernels.start_from, [state.x, state.v, hold, normal, rub], [*here, self.impulse])
+        self._each(
+            step_kernels.start_from, [state.inv_mass, state.x, state.v, hold, normal, rub], [*here, self.impulse]
+        )
         self._one(step_kernels.begin_step, [s.halvings], [self.tally, self.trying])
 
         def attempt() -> None:
@@ -153,8 +155,9 @@ class ImplicitStep:
             [cg.scalars, cg.going],
         )
         rows, held = [self.cloth.row_starts, self.cloth.row_other], [inv_mass, self.hold, self.normal, self.inverse]
+        sleeping = [self.cloth.body, self.cloth.awake]
         cg.run(
-            lambda: self._each(block_product, [*rows, self.diagonal, self.block, cg.d], [cg.q], grain=1536),
+            lambda: self._each(block_product, [*rows, *sleeping, self.diagonal, self.block, cg.d], [cg.q], grain=1536),
             lambda: self._each(solve_kernels.descend, [*held, cg.d, cg.q, cg.scalars], [self.dv, cg.r, cg.z]),
             s.cg_iterations,
         )

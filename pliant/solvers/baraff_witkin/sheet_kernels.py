@@ -21,7 +21,7 @@ class Cloth:
         row_starts, row_other: the particles that a particle's row has blocks for.
         triangle_*: triangles around a particle: number, its corner there, places in the row of the corners after it.
         hinge_*: the same for hinges.
-        mass, drag: of particles.
+        mass, drag: of particles. body: which body of the method they belong to; awake: 1 for bodies that move.
     """
 
     corners: wp.array(dtype=wp.vec3i)
@@ -43,6 +43,8 @@ class Cloth:
     hinge_slots: wp.array(dtype=wp.vec3i)
     mass: wp.array(dtype=float)
     drag: wp.array(dtype=float)
+    body: wp.array(dtype=int)
+    awake: wp.array(dtype=int)
 
 
 @wp.struct
@@ -84,6 +86,8 @@ def stretch_triangles(
     t = start + wp.tid()
     h = step[0]
     corners = cloth.corners[t]
+    if cloth.awake[cloth.body[corners[0]]] == 0:
+        return
     wu = weighted(cloth.along[t], x, corners)
     wv = weighted(cloth.across[t], x, corners)
     found = stretched(wu, wv, cloth.weave[t], h * (h + cloth.damping[t]), h * h)
@@ -106,6 +110,8 @@ def fold_hinges(
     k = start + wp.tid()
     h = step[0]
     corners = cloth.hinges[k]
+    if cloth.awake[cloth.body[corners[0]]] == 0:
+        return
     constants = cloth.hinge[k]
     found = folded(x[corners[0]], x[corners[1]], x[corners[2]], x[corners[3]], constants[3])
     pieces_out.moment[k] = constants[0] * turned_by(found.angle, constants[1])
@@ -149,6 +155,15 @@ def assemble_rows(
     as a length to be squared.
     """
     i = start + wp.tid()
+    if cloth.awake[cloth.body[i]] == 0:
+        zero = wp.vec3(0.0, 0.0, 0.0)
+        inverse_out[i] = wp.identity(n=3, dtype=float)
+        b_out[i] = zero
+        b_scaled_out[i] = zero
+        r_out[i] = zero
+        d_out[i] = zero
+        noise_out[i] = zero
+        return
     h = step[0]
     m = cloth.mass[i]
     # at a rigid joint a particle counts as heavier while its method solves

@@ -54,7 +54,7 @@ class BaraffWitkin:
         self.model = model.part(self.name)
         self.first = self.model.bodies[0].particles[0]
         self.count = self.model.bodies[-1].particles[1] - self.first
-        self.implicit = ImplicitStep(self.model, world, settings, device)
+        self.implicit = ImplicitStep(self.model, state, world, settings, device)
         n = state.count
         self.hold = wp.zeros(n, dtype=int, device=device)
         self.normal = wp.zeros(n, dtype=wp.vec3, device=device)
@@ -87,6 +87,7 @@ class BaraffWitkin:
                 contacts.depth,
                 contacts.slots,
                 self.body_index,
+                self.implicit.cloth.awake,
                 self.friction,
                 self.restitution,
                 state.inv_mass,

@@ -52,6 +52,7 @@ def begin_attempt(tally: wp.array(dtype=int), halvings: int, dt: float, step_out
 @wp.kernel
 def start_from(
     start: int,
+    inv_mass: wp.array(dtype=float),
     x: wp.array(dtype=wp.vec3),
     v: wp.array(dtype=wp.vec3),
     hold: wp.array(dtype=int),
@@ -68,7 +69,7 @@ def start_from(
     i = start + wp.tid()
     x_out[i] = x[i]
     v_out[i] = v[i]
-    hold_out[i] = hold[i]
+    hold_out[i] = wp.where(inv_mass[i] > 0.0, hold[i], FREE)
     normal_out[i] = normal[i]
     rub_out[i] = rub[i]
     impulse_out[i] = wp.vec3(0.0, 0.0, 0.0)
@@ -182,6 +183,8 @@ def worst_change(
     worst = float(0.0)
     for t in range(c, count, chunks):
         corners = cloth.corners[t]
+        if cloth.awake[cloth.body[corners[0]]] == 0:
+            continue
         change_u = wp.abs(
             wp.length(weighted(cloth.along[t], x_new, corners)) - wp.length(weighted(cloth.along[t], x, corners))
         )
@@ -285,6 +288,7 @@ def resolve_holds(
     depth: wp.array(dtype=float),
     slots: int,
     body: wp.array(dtype=int),
+    awake: wp.array(dtype=int),
     friction: wp.array(dtype=wp.vec2),
     restitution: wp.array(dtype=float),
     inv_mass: wp.array(dtype=float),
@@ -306,9 +310,11 @@ def resolve_holds(
     """Commit the prediction, put particles back on surfaces, and remember which surface holds each from now on.
 
     A particle that was held has had its friction in the solve, and is only put back. One that has just arrived is held
-    unless it bounces.
+    unless it bounces. A body that sleeps keeps what holds it.
     """
     i = start + wp.tid()
+    if awake[body[i]] == 0:
+        return
     x = x_next[i]
     v = v_next[i]
     before = x_inout[i]

@@ -14,8 +14,8 @@ from pliant.solvers.baraff_witkin.rest import SheetRest, weave_moduli
 from pliant.solvers.baraff_witkin.sheet_kernels import Cloth, Pieces
 
 
-def cloth_tables(model: Model, *, poisson: bool, device: str) -> Cloth:
-    """The tables of the bodies of a model; all are of this method."""
+def cloth_tables(model: Model, awake: wp.array, *, poisson: bool, device: str) -> Cloth:
+    """The tables of the bodies of a model, all of this method; `awake` tells which of them move, on the device."""
     count = model.particles.count
     bodies = [(body, _rest(body), body.particles[0]) for body in model.bodies]
     corners = np.concatenate([rest.corners + first for _, rest, first in bodies]).astype(np.int32)
@@ -43,6 +43,8 @@ def cloth_tables(model: Model, *, poisson: bool, device: str) -> Cloth:
     put("hinge", np.concatenate(constants), wp.vec4)
     put("mass", model.particles.mass, float)
     put("drag", drag, float)
+    put("body", model.particles.body - model.body_numbers[0], int)
+    cloth.awake = awake
     keys = _row_keys(corners, hinges, count)
     put("row_starts", np.searchsorted(keys, np.arange(count + 1, dtype=np.int64) * count), int)
     put("row_other", keys % count, int)

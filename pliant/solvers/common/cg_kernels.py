@@ -14,13 +14,18 @@ def block_product(
     start: int,
     row_starts: wp.array(dtype=int),
     row_other: wp.array(dtype=int),
+    body: wp.array(dtype=int),
+    awake: wp.array(dtype=int),
     diagonal: wp.array(dtype=wp.mat33),
     block: wp.array(dtype=wp.mat33),
     p: wp.array(dtype=wp.vec3),
     q_out: wp.array(dtype=wp.vec3),
 ):
-    """q = A p; row i has its diagonal block and a block for each of its others."""
+    """q = A p; row i has its diagonal block and a block for each of its others. Bodies that sleep have p = 0."""
     i = start + wp.tid()
+    if awake[body[i]] == 0:
+        q_out[i] = wp.vec3(0.0, 0.0, 0.0)
+        return
     q = diagonal[i] * p[i]
     for s in range(row_starts[i], row_starts[i + 1]):
         q += block[s] * p[row_other[s]]

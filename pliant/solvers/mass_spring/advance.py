@@ -4,7 +4,7 @@ import warp as wp
 
 from pliant.physics.contact import PlaneData, ball_meets_planes
 from pliant.physics.integrate import add_carried
-from pliant.solvers.mass_spring.constants import EULER, VERLET, BodyConstants, StepConstants
+from pliant.solvers.mass_spring.constants import ACCELERATION, EULER, VERLET, BodyConstants, StepConstants
 
 
 @wp.struct
@@ -93,3 +93,27 @@ def advance(
             next.v = met.v
             next.v_carry = wp.vec3(0.0, 0.0, 0.0)
     return next
+
+
+@wp.func
+def stay(
+    i: int,
+    x: wp.array(dtype=wp.vec3),
+    carry: wp.array(dtype=wp.vec3),
+    v: wp.array(dtype=wp.vec3),
+    v_carry: wp.array(dtype=wp.vec3),
+    step: StepConstants,
+    a_out: wp.array(dtype=wp.vec3),
+    x_out: wp.array(dtype=wp.vec3),
+    carry_out: wp.array(dtype=wp.vec3),
+    v_out: wp.array(dtype=wp.vec3),
+    v_carry_out: wp.array(dtype=wp.vec3),
+):
+    """Particle i of a body that sleeps: it stays where it is."""
+    if step.action == ACCELERATION:
+        a_out[i] = wp.vec3(0.0, 0.0, 0.0)
+    else:
+        x_out[i] = x[i]
+        carry_out[i] = carry[i]
+        v_out[i] = v[i]
+        v_carry_out[i] = v_carry[i]

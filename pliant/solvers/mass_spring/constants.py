@@ -40,7 +40,8 @@ class BodyConstants:
 
 @wp.struct
 class StepConstants:
-    """One launch's constants: time step [s], gravity [m/s^2], what to do, and which inputs count."""
+    """One launch's constants: time step [s], gravity [m/s^2], what to do, which inputs count, and which bodies are
+    awake."""
 
     dt: float
     gravity: wp.vec3
@@ -48,3 +49,4 @@ class StepConstants:
     has_f_ext: int
     plane_count: int
     rest_speed: float
+    awake: wp.array(dtype=int)

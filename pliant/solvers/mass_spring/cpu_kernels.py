@@ -8,7 +8,7 @@ import warp as wp
 
 from pliant.physics.area import area_force
 from pliant.physics.contact import PlaneData
-from pliant.solvers.mass_spring.advance import acceleration, advance
+from pliant.solvers.mass_spring.advance import acceleration, advance, stay
 from pliant.solvers.mass_spring.constants import ACCELERATION, VERLET, BodyConstants, StepConstants
 from pliant.solvers.mass_spring.cpu_native import add_spring_forces, add_tet_forces
 
@@ -95,6 +95,12 @@ def step_patches(
     held = patches.held[patch + 1] - base
     halo = patches.halo_starts[patch] - owned
     body = bodies[patches.body[patch]]
+
+    if step.awake[patches.body[patch]] == 0:
+        for k in range(owned):
+            i = first + k
+            stay(i, x, carry, v, v_carry, step, a_inout, x_out, carry_out, v_out, v_carry_out)
+        return
 
     # the patch and its halo into the patch's own copy
     for k in range(held):

@@ -14,7 +14,7 @@ import warp as wp
 from pliant.physics.area import area_force
 from pliant.physics.contact import PlaneData
 from pliant.physics.volume import corner_damping, opposite_normal, tet_pressure
-from pliant.solvers.mass_spring.advance import acceleration, advance
+from pliant.solvers.mass_spring.advance import acceleration, advance, stay
 from pliant.solvers.mass_spring.constants import ACCELERATION, RATE, VERLET, BodyConstants, StepConstants
 from pliant.solvers.mass_spring.cuda_native import (
     lane_sum,
@@ -110,6 +110,11 @@ def step_kernel(
         halo_first = patches.halo_starts[patch]
         held = owned + patches.halo_starts[patch + 1] - halo_first
         body = bodies[patches.body[patch]]
+        if step.awake[patches.body[patch]] == 0:
+            # all threads of the block return
+            for k in range(thread, owned, wp.static(block)):
+                stay(first + k, x, carry, v, v_carry, step, a_inout, x_out, carry_out, v_out, v_carry_out)
+            return
         q = body.quantum
         iq = body.inv_quantum
 

@@ -32,7 +32,7 @@ class ImplicitEuler:
 
     Args:
         model: the bodies of this method.
-        bodies: their constants on the device.
+        bodies: their constants on the device. awake: 1 for those that move.
         newton_steps: linear solves per step.
         iterations: most CG iterations a solve may take.
         tolerance: relative residual at which CG stops.
@@ -43,6 +43,7 @@ class ImplicitEuler:
         self,
         model: Model,
         bodies: wp.array,
+        awake: wp.array,
         world: World,
         newton_steps: int,
         iterations: int,
@@ -51,7 +52,7 @@ class ImplicitEuler:
         device: str,
     ) -> None:
         self.device = device
-        self.bodies = bodies
+        self.bodies, self.awake = bodies, awake
         self.newton_steps = newton_steps
         self.iterations = iterations
         self.tolerance = tolerance
@@ -86,13 +87,15 @@ class ImplicitEuler:
     def _product(self, p: wp.array, out: wp.array) -> None:
         """out = A p."""
         rows = [self.around.spring_starts, self.around.spring_other]
-        self._each(block_product, [*rows, self.diagonal, self.block, p], [out], grain=1024)
+        self._each(
+            block_product, [*rows, self.around.body, self.awake, self.diagonal, self.block, p], [out], grain=1024
+        )
 
     def _solve(self, w: wp.array, dt: float) -> None:
         """Filtered CG for the change dv of the velocities; what dv holds at first is prescribed (z in the paper)."""
         self._each(
             kernels.assemble_rows,
-            [self.around, self.bodies, self.mass, self.x_linear, dt],
+            [self.around, self.bodies, self.awake, self.mass, self.x_linear, dt],
             [self.diagonal, self.block, self.inverse],
             grain=256,
         )

@@ -43,6 +43,7 @@ def assemble_rows(
     start: int,
     around: Around,
     bodies: wp.array(dtype=BodyConstants),
+    awake: wp.array(dtype=int),
     mass: wp.array(dtype=float),
     x: wp.array(dtype=wp.vec3),
     dt: float,
@@ -56,6 +57,8 @@ def assemble_rows(
     gradient (Gauss-Newton).
     """
     i = start + wp.tid()
+    if awake[around.body[i]] == 0:
+        return
     body = bodies[around.body[i]]
     xi = x[i]
     row = (mass[i] * (1.0 + dt * body.drag)) * wp.identity(n=3, dtype=float)

@@ -52,6 +52,7 @@ class MassSpring:
         self.model = model.part(self.name)
         self.first = self.model.bodies[0].particles[0]
         self.count = self.model.bodies[-1].particles[1] - self.first
+        self.awake = state.awake_of(self.model.body_numbers)
         n = state.count
         self.carry = wp.zeros(n, dtype=wp.vec3, device=device)
         self.carry_next = wp.zeros(n, dtype=wp.vec3, device=device)
@@ -195,6 +196,7 @@ class MassSpring:
             self.implicit = ImplicitEuler(
                 self.model,
                 self.bodies,
+                self.awake,
                 self.world,
                 self.settings.newton_steps,
                 self.settings.cg_iterations,
@@ -231,6 +233,7 @@ class MassSpring:
         step.has_f_ext = 1 if forces and self.world.has_f_ext else 0
         step.plane_count = planes
         step.rest_speed = self.settings.rest_speed
+        step.awake = self.awake
         return step
 
     def _launch_step(
@@ -370,6 +373,10 @@ class MassSpring:
         """Verlet corrects its velocity with the acceleration before: start from the present one."""
         if self.settings.integrator == "verlet":
             self._accelerate(state, state.x, self.carry, state.v, self.a)
+
+    def rates(self) -> list[wp.array]:
+        """What a body that falls asleep forgets besides its velocity."""
+        return [self.v_carry]
 
     def scratch(self) -> dict[str, wp.array]:
         arrays = {"carry": self.carry, "v_carry": self.v_carry, "a": self.a}

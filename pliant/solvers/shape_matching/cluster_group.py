@@ -106,8 +106,8 @@ class ClusterGroup(MatchGroup):
 
     def fit(self, state: State, bodies: wp.array, step: MidStep) -> None:
         inputs = [
-            self.chunks, self.member, self.member_rest, self.anchor, state.inv_mass, state.f_ext, state.x, state.v,
-            step,
+            self.chunks, self.cluster_body, self.member, self.member_rest, self.anchor, state.inv_mass, state.f_ext,
+            state.x, state.v, step,
         ]  # fmt: skip
         if self.device == "cpu":
             launch(self.code.sum_members, len(self.chunks), inputs, [self.sums[0]], device=self.device, grain=8)
@@ -120,7 +120,7 @@ class ClusterGroup(MatchGroup):
         for begins, rows, sums in zip(self.row_starts, self.sums[:-1], self.sums[1:], strict=True):
             width = self.code.sums
             launch(sum_rows, len(sums) * width, [begins, rows, width], [sums], device=self.device)
-        self._fit_clusters(bodies, self.sums[-1])
+        self._fit_clusters(bodies, self.sums[-1], step)
 
     def move(
         self,

@@ -57,6 +57,7 @@ def warp_sums_kernel(order: int) -> Any:
     def sum_members(
         start: int,
         chunks: wp.array(dtype=wp.vec4i),
+        cluster_body: wp.array(dtype=int),
         member: wp.array(dtype=int),
         member_rest: wp.array(dtype=wp.vec4),
         anchor: wp.array(dtype=wp.vec3),
@@ -71,6 +72,8 @@ def warp_sums_kernel(order: int) -> Any:
         c = tid // 32
         lane = tid - c * 32
         chunk = chunks[c]
+        if step.awake[cluster_body[chunk[3]]] == 0:
+            return
         origin = anchor[chunk[3]]
         total = sums_type()
         end = chunk[0] + chunk[1]

@@ -46,6 +46,7 @@ def fit_kernel(order: int) -> Any:
         lacks: wp.array(dtype=int),
         bodies: wp.array(dtype=BodyMatch),
         sums: wp.array2d(dtype=float),
+        awake: wp.array(dtype=int),
         anchor_inout: wp.array(dtype=wp.vec3),
         rotation_inout: wp.array(dtype=wp.quat),
         plastic_inout: wp.array2d(dtype=float),
@@ -53,6 +54,8 @@ def fit_kernel(order: int) -> Any:
     ):
         """Fit each cluster to its members and leave its goal and its rigid motion for them."""
         c = start + wp.tid()
+        if awake[cluster_body[c]] == 0:
+            return
         t = cluster_rest[c]
         body = bodies[cluster_body[c]]
         size = radius[t]

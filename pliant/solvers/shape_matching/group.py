@@ -116,12 +116,12 @@ class MatchGroup:
         constants.first_particle = self.bodies[k].particles[0]
         constants.first_cluster = int(self.cluster_starts[k])
 
-    def _fit_clusters(self, bodies: wp.array, sums: wp.array) -> None:
+    def _fit_clusters(self, bodies: wp.array, sums: wp.array, step: MidStep) -> None:
         """Fit the clusters whose members' sums are given."""
         launch(
             self.code.fit,
             len(self.anchor),
-            [*self._tables(), bodies, sums],
+            [*self._tables(), bodies, sums, step.awake],
             [*self._remembered(), self.maps],
             device=self.device,
             grain=64,

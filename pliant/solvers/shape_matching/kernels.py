@@ -69,10 +69,14 @@ def match_kernels(order: int) -> MatchKernels:
     ):
         """Pull each particle to the mean of its clusters' goals, damp it towards their mean motion, and move it."""
         i = start + wp.tid()
-        body = bodies[particle_body[i]]
-        w = inv_mass[i]
         before = x[i]
         old = v[i]
+        if step.awake[particle_body[i]] == 0:
+            x_out[i] = before
+            v_out[i] = old
+            return
+        body = bodies[particle_body[i]]
+        w = inv_mass[i]
         force = external(f_ext, i, step)
         speed = middle_velocity(old, force, w, step)
         if w == 0.0:

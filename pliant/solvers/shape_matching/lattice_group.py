@@ -90,12 +90,12 @@ class LatticeGroup(MatchGroup):
 
     # ---- the step -----------------------------------------------------------------------------------------------
 
-    def _sum(self, numbers: int, axes: tuple[int, int, int]) -> None:
+    def _sum(self, numbers: int, axes: tuple[int, int, int], awake: wp.array) -> None:
         """Running sums of the first `numbers` of each row along one axis after the other."""
         sum_runs, sum_bodies = run_kernels(self.piece)
         here, there = self.buffers
         if self.by_body:
-            inputs = [self.body_runs, self.runs, self.items, axes[0]]
+            inputs = [self.body_runs, self.runs, self.items, self.cluster_body, axes[0], awake]
             grain = -(-1024 * len(self.bodies) // self.count)
             launch(sum_bodies, len(self.bodies), inputs, [here, there], device=self.device, grain=grain)
             return
@@ -105,7 +105,7 @@ class LatticeGroup(MatchGroup):
             launch(
                 sum_runs,
                 (end - first) * pieces,
-                [self.runs, self.items, here, pieces],
+                [self.runs, self.items, self.cluster_body, here, pieces, awake],
                 [there],
                 device=self.device,
                 first=first * pieces,
@@ -119,13 +119,13 @@ class LatticeGroup(MatchGroup):
         moving = [state.inv_mass, state.f_ext, state.x, state.v, self.first, step]
         inputs = [*which, self.rest, bodies, self.anchor, *moving]
         launch(weigh_particles, self.count, inputs, [self.rows[0]], device=self.device, grain=2048)
-        self._sum(SUMS, (2, 1, 0))
-        inputs = [*which, self.region, self.radius, bodies, self.anchor, self.rows[1]]
+        self._sum(SUMS, (2, 1, 0), step.awake)
+        inputs = [*which, self.region, self.radius, bodies, self.anchor, self.rows[1], step.awake]
         launch(centre_regions, self.count, inputs, [self.sums], device=self.device, grain=2048)
-        self._fit_clusters(bodies, self.sums)
-        inputs = [*which, self.region, self.radius, bodies, self.anchor, self.maps]
+        self._fit_clusters(bodies, self.sums, step)
+        inputs = [*which, self.region, self.radius, bodies, self.anchor, self.maps, step.awake]
         launch(share_maps, self.count, inputs, [self.rows[0]], device=self.device, grain=2048)
-        self._sum(GIVEN, (0, 1, 2))
+        self._sum(GIVEN, (0, 1, 2), step.awake)
 
     def move(
         self,

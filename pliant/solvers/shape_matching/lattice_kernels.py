@@ -68,12 +68,16 @@ def run_kernels(size: int) -> tuple[Any, Any]:
         start: int,
         runs: wp.array(dtype=wp.vec4i),
         items: wp.array(dtype=int),
+        row_body: wp.array(dtype=int),
         rows: wp.array2d(dtype=wp.float64),
         pieces: int,
+        awake: wp.array(dtype=int),
         sums_out: wp.array2d(dtype=wp.float64),
     ):
         i = start + wp.tid()
         r = i // pieces
+        if awake[row_body[runs[r][2]]] == 0:
+            return
         sum_run(runs[r], items, rows, i - r * pieces, sums_out)
 
     @wp.kernel(module="unique", enable_backward=False)
@@ -82,12 +86,16 @@ def run_kernels(size: int) -> tuple[Any, Any]:
         run_starts: wp.array2d(dtype=int),
         runs: wp.array(dtype=wp.vec4i),
         items: wp.array(dtype=int),
+        row_body: wp.array(dtype=int),
         axis: int,
+        awake: wp.array(dtype=int),
         rows_inout: wp.array2d(dtype=wp.float64),
         sums_out: wp.array2d(dtype=wp.float64),
     ):
         """All three sums of a body, along x or z first, then y, then the other: a small body stays in the cache."""
         b = start + wp.tid()
+        if awake[row_body[runs[run_starts[axis, b]][2]]] == 0:
+            return
         for r in range(run_starts[axis, b], run_starts[axis, b + 1]):
             sum_run(runs[r], items, rows_inout, 0, sums_out)
         for r in range(run_starts[1, b], run_starts[1, b + 1]):
@@ -126,6 +134,8 @@ def weigh_particles(
 ):
     """What each particle adds to the sums of its regions; y is about the last centre of the body's first region."""
     c = start + wp.tid()
+    if step.awake[row_body[c]] == 0:
+        return
     i = first + c
     at = rest[row_rest[c]]
     origin = anchor[bodies[row_body[c]].first_cluster]
@@ -158,11 +168,14 @@ def centre_regions(
     bodies: wp.array(dtype=BodyMatch),
     anchor: wp.array(dtype=wp.vec3),
     rows: wp.array(dtype=row_type),
+    awake: wp.array(dtype=int),
     sums_out: wp.array2d(dtype=float),
 ):
     """The sums as means in each region's own frame, as `MatchKernels.fit` wants them. `region` is the place of its
     centre at rest, and one over its mass."""
     c = start + wp.tid()
+    if awake[row_body[c]] == 0:
+        return
     t = row_rest[c]
     at = region[t]
     total = at[3] * rows[c]
@@ -192,10 +205,13 @@ def share_maps(
     bodies: wp.array(dtype=BodyMatch),
     anchor: wp.array(dtype=wp.vec3),
     maps: wp.array2d(dtype=float),
+    awake: wp.array(dtype=int),
     rows_out: wp.array(dtype=row_type),
 ):
     """What each region tells its particles, as maps of the body's rest positions and of places about its anchor."""
     c = start + wp.tid()
+    if awake[row_body[c]] == 0:
+        return
     t = row_rest[c]
     at = region[t]
     grown = wp.float64(1.0) / wp.float64(radius[t])

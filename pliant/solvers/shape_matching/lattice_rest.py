@@ -103,8 +103,10 @@ def region_sums(runs: tuple[LatticeRuns, ...], width: int, values: np.ndarray, b
         inputs = [
             wp.array(lines.astype(np.int32), dtype=wp.vec4i, device=device),
             wp.array(axis.items, dtype=int, device=device),
+            wp.zeros(1, dtype=int, device=device),
             here,
             1,
+            wp.ones(1, dtype=int, device=device),
         ]
         launch(run_kernels(SUMS)[0], axis.count, inputs, [there], device=device, grain=256)
         here, there = there, here

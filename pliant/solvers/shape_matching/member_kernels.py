@@ -78,6 +78,7 @@ def sum_members_kernel(order: int) -> Any:
     def sum_members(
         start: int,
         chunks: wp.array(dtype=wp.vec4i),
+        cluster_body: wp.array(dtype=int),
         member: wp.array(dtype=int),
         member_rest: wp.array(dtype=wp.vec4),
         anchor: wp.array(dtype=wp.vec3),
@@ -91,6 +92,8 @@ def sum_members_kernel(order: int) -> Any:
         """Sums over a chunk of a cluster: first entry, number of entries, first particle of the body, cluster."""
         c = start + wp.tid()
         chunk = chunks[c]
+        if step.awake[cluster_body[chunk[3]]] == 0:
+            return
         origin = anchor[chunk[3]]
         total = sums_type()
         for k in range(chunk[0], chunk[0] + chunk[1]):

@@ -52,6 +52,7 @@ class ShapeMatching:
         bodies = self.model.bodies
         self.first = bodies[0].particles[0]
         self.count = bodies[-1].particles[1] - self.first
+        self.awake = state.awake_of(self.model.body_numbers)
         self.matchings: list[Matching] = [body.options["matching"] for body in bodies]
         self.groups: list[MatchGroup] = []
         for rank in sorted({_rank(m) for m in self.matchings}):
@@ -117,6 +118,7 @@ class ShapeMatching:
         step.has_f_ext = int(self.world.has_f_ext)
         step.plane_count = planes
         step.rest_speed = self.settings.rest_speed
+        step.awake = self.awake
         return step
 
     def _advance(self, state: State, dt: float, planes: int, target: tuple[wp.array, wp.array]) -> None:

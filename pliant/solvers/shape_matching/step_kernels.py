@@ -10,13 +10,14 @@ wp.set_module_options({"enable_backward": False})
 
 @wp.struct
 class MidStep:
-    """Length of the step, gravity, and whether there are forces besides."""
+    """Length of the step, gravity, whether there are forces besides, and which bodies are awake."""
 
     dt: float
     gravity: wp.vec3
     has_f_ext: int
     plane_count: int
     rest_speed: float
+    awake: wp.array(dtype=int)
 
 
 @wp.func

@@ -38,10 +38,13 @@ class Tables:
 
     bend_law is K_1, K_2, K_3 and the compliance; fold_law and distance_law are the rest angle or length, the compliance
     and the damping time; triangle_law the compliances 11, 22, 12 and shear; tet_law the compliance of shear, that
-    across, and the damping time; tet_weight the eigenvalues of W, in whose axes tet_inverse stands.
+    across, and the damping time; tet_weight the eigenvalues of W, in whose axes tet_inverse stands. patch_bodies are
+    the first and the last body that a patch has constraints of, awake is 1 for bodies that move.
     """
 
     patch_runs: wp.array(dtype=int)
+    patch_bodies: wp.array(dtype=wp.vec2i)
+    awake: wp.array(dtype=int)
     run_kind: wp.array(dtype=int)
     run_first: wp.array(dtype=int)
     run_end: wp.array(dtype=int)
@@ -66,6 +69,15 @@ class Tables:
     distance: wp.array(dtype=wp.vec2i)
     distance_law: wp.array(dtype=wp.vec3)
     distance_sum: wp.array(dtype=float)
+
+
+@wp.func
+def sleeps(bodies: wp.vec2i, awake: wp.array(dtype=int)) -> bool:
+    """Whether all bodies from the first to the last sleep."""
+    stirs = int(0)
+    for b in range(bodies[0], bodies[1] + 1):
+        stirs = wp.max(stirs, awake[b])
+    return stirs == 0
 
 
 @wp.struct

@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from pliant.solvers.xpbd.constraint_kernels import BEND, DISTANCE, Pass, Tables, solve_run
+from pliant.solvers.xpbd.constraint_kernels import BEND, DISTANCE, Pass, Tables, sleeps, solve_run
 from pliant.solvers.xpbd.cpu_native import bend_run, distance_run
 
 wp.set_module_options({"enable_backward": False})
@@ -19,6 +19,8 @@ def solve_patches(
 ):
     """All constraints of a patch, one after the other."""
     patch = start + wp.tid()
+    if sleeps(tables.patch_bodies[patch], tables.awake):
+        return
     for run in range(tables.patch_runs[patch], tables.patch_runs[patch + 1]):
         kind = tables.run_kind[run]
         first = tables.run_first[run]
@@ -48,6 +50,8 @@ def solve_patches_plainly(
 ):
     """The same in Warp's own code throughout: what the C++ loops are tested against."""
     patch = start + wp.tid()
+    if sleeps(tables.patch_bodies[patch], tables.awake):
+        return
     for run in range(tables.patch_runs[patch], tables.patch_runs[patch + 1]):
         kind = tables.run_kind[run]
         solve_run(kind, tables, tables.run_first[run], tables.run_end[run], 1, base, step, pace_inout, move_inout)

@@ -13,6 +13,7 @@ from pliant.solvers.xpbd.constraint_kernels import (
     TRIANGLE,
     Pass,
     Tables,
+    sleeps,
     solve_bends,
     solve_distances,
     solve_folds,
@@ -58,6 +59,8 @@ def block_kernel(block: int, bend: bool, fold: bool, tet: bool, triangle: bool, 
         tid = wp.tid()
         patch = first_patch + tid // wp.static(block)
         thread = tid % wp.static(block)
+        if sleeps(tables.patch_bodies[patch], tables.awake):
+            return
         for run in range(tables.patch_runs[patch], tables.patch_runs[patch + 1]):
             kind = tables.run_kind[run]
             end = tables.run_end[run]
@@ -98,7 +101,7 @@ def solve_round(
     patch = first_patch + tid // block
     thread = tid % block
     run = tables.patch_runs[patch] + number
-    if run < tables.patch_runs[patch + 1]:
+    if run < tables.patch_runs[patch + 1] and not sleeps(tables.patch_bodies[patch], tables.awake):
         kind = tables.run_kind[run]
         first = tables.run_first[run] + thread
         solve_run(kind, tables, first, tables.run_end[run], block, base, step, pace_inout, move_inout)

@@ -15,7 +15,7 @@ import numpy as np
 import warp as wp
 
 from pliant.launch import launch
-from pliant.solvers.xpbd.constraint_kernels import Pass
+from pliant.solvers.xpbd.constraint_kernels import Pass, sleeps
 from pliant.solvers.xpbd.levels import Runs
 
 CAPACITY = 512
@@ -198,6 +198,8 @@ def shared_kernel() -> Any:
     @wp.kernel(module="unique", grid_stride=False, enable_backward=False)
     def solve_shared(
         first_patch: int,
+        patch_bodies: wp.array(dtype=wp.vec2i),
+        awake: wp.array(dtype=int),
         part_starts: wp.array(dtype=int),
         part_numbers: wp.array(dtype=int),
         run_starts: wp.array(dtype=int),
@@ -217,6 +219,8 @@ def shared_kernel() -> Any:
     ):
         """All runs of a patch by one block. Nobody but this block touches its particles during the launch."""
         tid = wp.tid()
+        if sleeps(patch_bodies[first_patch + tid // wp.static(BLOCK)], awake):
+            return
         solve_patch(
             first_patch + tid // wp.static(BLOCK), tid % wp.static(BLOCK), part_starts, part_numbers, run_starts, runs,
             pairs, pair_laws, hinges, hinge_laws, hinge_times, places, step.inv_dt, step.reads, step.keeps, damped,
@@ -234,6 +238,7 @@ class SharedPatches:
         kinds: the names of the kinds in the order of `runs.kind`.
         bend, distance: corners, values and damping times in the order of `runs`, see `Constraints`.
         sums: multipliers of distances and hinges, empty where there is one iteration.
+        sleeping: `patch_bodies` and `awake` of the tables of constraints.
         particles: number of all particles.
     """
 
@@ -244,6 +249,7 @@ class SharedPatches:
         bend: tuple[np.ndarray, np.ndarray, np.ndarray],
         distance: tuple[np.ndarray, np.ndarray, np.ndarray],
         sums: tuple[wp.array, wp.array],
+        sleeping: tuple[wp.array, wp.array],
         particles: int,
         device: str,
     ):
@@ -278,6 +284,7 @@ class SharedPatches:
         whole[:, :2], whole[:, 2] = distance[1], distance[2]
         self._damped = int(bool(distance[2].any() or bend[2].any()))
         self._tables = [
+            *sleeping,
             put(starts, np.int32, int),
             put(held % particles, np.int32, int),
             put(runs.patch_runs, np.int32, int),

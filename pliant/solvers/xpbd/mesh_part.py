@@ -58,6 +58,8 @@ class MeshPart:
             PATCH if device == "cpu" or state.count < CUDA_LARGE else CUDA_PATCH,
         )
         self._pinned = np.zeros(0, np.int64)
+        self._body = model.particles.body - model.body_numbers[0]
+        self._awake = state.awake_of(model.body_numbers)
         self.tables = self._tables(self.runs, state)
         self.long_range = [
             LongRange(body, settings.long_range_slack, device)
@@ -104,6 +106,8 @@ class MeshPart:
             ("run_end", runs.end),
         ):
             put(name, values, int)
+        put("patch_bodies", self._patch_bodies(runs), wp.vec2i)
+        out.awake = self._awake
         ordered = {}
         for name, law, order in zip(Constraints.KINDS, self.constraints.laws(), runs.orders, strict=True):
             ordered[name] = (law.corners[order], law.values[order], law.damping[order])
@@ -138,6 +142,22 @@ class MeshPart:
         put("tet_turn", as_quaternions(axes), wp.quat)
         return out
 
+    def _patch_bodies(self, runs: Runs) -> np.ndarray:
+        """The first and the last body that each patch has constraints of (p, 2)."""
+        patches = len(runs.patch_runs) - 1
+        found = np.stack([np.full(patches, len(self._awake)), np.full(patches, -1)], axis=1)
+        patch = np.repeat(np.arange(patches), np.diff(runs.patch_runs))
+        for kind, (law, order) in enumerate(zip(self.constraints.laws(), runs.orders, strict=True)):
+            mine = runs.kind == kind
+            if not mine.any():
+                continue
+            place = np.argsort(runs.first[mine], kind="stable")
+            rows = np.repeat(patch[mine][place], (runs.end - runs.first)[mine][place])
+            body = self._body[law.corners[order][:, 0]]
+            np.minimum.at(found[:, 0], rows, body)
+            np.maximum.at(found[:, 1], rows, body)
+        return found
+
     def _shared_patches(self, particles: int) -> SharedPatches:
         """The same in shared memory, where there are distances and flat hinges alone."""
         laws = dict(zip(Constraints.KINDS, self.constraints.laws(), strict=True))
@@ -146,7 +166,8 @@ class MeshPart:
             law, order = laws[name], self.runs.orders[Constraints.KINDS.index(name)]
             found.append((law.corners[order].astype(np.int64), law.values[order], law.damping[order]))
         sums = (self.tables.distance_sum, self.tables.bend_sum)
-        return SharedPatches(self.runs, Constraints.KINDS, found[0], found[1], sums, particles, self.device)
+        sleeping = (self.tables.patch_bodies, self.tables.awake)
+        return SharedPatches(self.runs, Constraints.KINDS, found[0], found[1], sums, sleeping, particles, self.device)
 
     def _grain(self, level: int) -> int:
         """Fewest patches of a level that are worth a CPU thread of their own."""

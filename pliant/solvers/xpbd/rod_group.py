@@ -51,7 +51,13 @@ class RodGroup:
     """
 
     def __init__(
-        self, bodies: list[Body], x: np.ndarray, v: np.ndarray, device: str, base: wp.array | None = None
+        self,
+        bodies: list[Body],
+        x: np.ndarray,
+        v: np.ndarray,
+        device: str,
+        base: wp.array | None = None,
+        awake: tuple[wp.array, list[int]] | None = None,
     ) -> None:
         self.bodies, self.device = bodies, device
         self.owns: list[RodOwn] = [body.own for body in bodies]
@@ -85,6 +91,9 @@ class RodGroup:
         self._copies = base is None
         self.base = wp.zeros(len(x), dtype=wp.vec4d, device=device) if base is None else base
         self._particle = wp.array(self.particle.astype(np.int32), dtype=int, device=device)
+        # which bodies of the method are awake, and which of them each node belongs to
+        self._awake, places = awake or (wp.ones(len(bodies), dtype=int, device=device), list(range(len(bodies))))
+        self._node_body = wp.array(each(places).astype(np.int32), dtype=int, device=device)
         self._cut_into_chunks()
         if self.bends:
             self._compliance, self._joint = floats(self.compliance, wp.vec4), floats(self.joint, wp.quat)
@@ -148,7 +157,7 @@ class RodGroup:
             bodies = len(self.bodies)
             launch(fit_leads, bodies, [self._pinned, state.x, move, dt], [self._leads], device=self.device)
             around = [self._body, self._leads, state.inv_mass, state.x, move]
-            inputs = [self.link, self.segment, *around, self.omega, dt]
+            inputs = [self.link, self.segment, self._node_body, self._awake, *around, self.omega, dt]
             outputs = [self.q, self.q_start, self.force, self.torque]
             launch(begin_rods, self.count, inputs, outputs, device=self.device)
         else:
@@ -156,7 +165,7 @@ class RodGroup:
 
     def solve(self, state: State, move: wp.array, dt: float) -> None:
         chunks = [self._chunk_starts, self._work_starts, self.tree_starts, self.link, self.segment]
-        now: list[Any] = [self.broken, state.inv_mass, self.base]
+        now: list[Any] = [self._node_body, self._awake, self.broken, state.inv_mass, self.base]
         if self.bends:
             inputs = [*chunks, self._compliance, self._joint, *now, self.q_start, self.pull, dt]
             outputs = [self._work, move, self.q, self.force, self.torque]
@@ -167,10 +176,16 @@ class RodGroup:
 
     def finish(self, state: State, move: wp.array, dt: float) -> None:
         if self.bends:
-            inputs = [self.q, self.q_start, self.force, dt]
+            inputs = [self._node_body, self._awake, self.q, self.q_start, self.force, dt]
             launch(finish_rods, self.count, inputs, [self.omega, self.pull], device=self.device)
         else:
-            launch(finish_chains, self.count, [self.tension, dt], [self.pull], device=self.device)
+            launch(
+                finish_chains,
+                self.count,
+                [self._node_body, self._awake, self.tension, dt],
+                [self.pull],
+                device=self.device,
+            )
         if self.breaks:
             inputs = [self.link, self.segment, self.limit, self._spring, state.x, move]
             launch(break_segments, self.count, inputs, [self.broken, self._watched], device=self.device)

@@ -72,6 +72,8 @@ def begin_rods(
     start: int,
     link: wp.array(dtype=wp.vec4i),
     segment: wp.array(dtype=wp.vec4),
+    node_body: wp.array(dtype=int),
+    awake: wp.array(dtype=int),
     body: wp.array(dtype=int),
     leads: wp.array(dtype=Lead),
     inv_mass: wp.array(dtype=float),
@@ -89,6 +91,8 @@ def begin_rods(
     Where all pinned particles of the body turn as one, as on a head, it turns about itself with them too.
     """
     n = start + wp.tid()
+    if awake[node_body[n]] == 0:
+        return
     ends = link[n]
     force_out[n] = wp.vec3(0.0, 0.0, 0.0)
     torque_out[n] = wp.vec3(0.0, 0.0, 0.0)
@@ -117,6 +121,8 @@ def begin_rods(
 @wp.kernel
 def finish_rods(
     start: int,
+    node_body: wp.array(dtype=int),
+    awake: wp.array(dtype=int),
     q: wp.array(dtype=wp.quat),
     q_start: wp.array(dtype=wp.quat),
     force: wp.array(dtype=wp.vec3),
@@ -126,14 +132,26 @@ def finish_rods(
 ):
     """The spin of each segment [rad/s], and what it pulls with [N]; none where it pushes."""
     n = start + wp.tid()
+    if awake[node_body[n]] == 0:
+        omega_out[n] = wp.vec3(0.0, 0.0, 0.0)
+        return
     omega_out[n] = vector_of(q[n] * wp.quat_inverse(q_start[n])) / dt
     pull_out[n] = wp.max(-wp.dot(force[n], third_axis(q[n])) / (dt * dt), 0.0)
 
 
 @wp.kernel
-def finish_chains(start: int, tension: wp.array(dtype=float), dt: float, pull_out: wp.array(dtype=float)):
+def finish_chains(
+    start: int,
+    node_body: wp.array(dtype=int),
+    awake: wp.array(dtype=int),
+    tension: wp.array(dtype=float),
+    dt: float,
+    pull_out: wp.array(dtype=float),
+):
     """What each link pulls with [N]; none where it pushes."""
     n = start + wp.tid()
+    if awake[node_body[n]] == 0:
+        return
     pull_out[n] = wp.max(-tension[n] / (dt * dt), 0.0)
 
 
@@ -185,6 +203,8 @@ def solve_rods(
     segment: wp.array(dtype=wp.vec4),
     compliance: wp.array(dtype=wp.vec4),
     joint: wp.array(dtype=wp.quat),
+    node_body: wp.array(dtype=int),
+    awake: wp.array(dtype=int),
     broken: wp.array(dtype=float),
     inv_mass: wp.array(dtype=float),
     base: wp.array(dtype=wp.vec4d),
@@ -199,10 +219,12 @@ def solve_rods(
 ):
     """One Newton step of the trees of a chunk, one after the other in the same workspace."""
     c = start + wp.tid()
-    solve_rod_trees(
-        chunk_starts[c], chunk_starts[c + 1], work_starts[c], tree_starts, link, segment, compliance, joint, broken,
-        inv_mass, base, q_start, pull, dt, work_out, move_inout, q_inout, force_inout, torque_inout,
-    )  # fmt: skip
+    for tree in range(chunk_starts[c], chunk_starts[c + 1]):
+        if awake[node_body[tree_starts[tree]]] != 0:
+            solve_rod_trees(
+                tree, tree + 1, work_starts[c], tree_starts, link, segment, compliance, joint, broken, inv_mass, base,
+                q_start, pull, dt, work_out, move_inout, q_inout, force_inout, torque_inout,
+            )  # fmt: skip
 
 
 @wp.kernel
@@ -213,6 +235,8 @@ def solve_chains(
     tree_starts: wp.array(dtype=int),
     link: wp.array(dtype=wp.vec4i),
     segment: wp.array(dtype=wp.vec4),
+    node_body: wp.array(dtype=int),
+    awake: wp.array(dtype=int),
     broken: wp.array(dtype=float),
     inv_mass: wp.array(dtype=float),
     base: wp.array(dtype=wp.vec4d),
@@ -224,7 +248,9 @@ def solve_chains(
 ):
     """The same for chains."""
     c = start + wp.tid()
-    solve_chain_trees(
-        chunk_starts[c], chunk_starts[c + 1], work_starts[c], tree_starts, link, segment, broken,
-        inv_mass, base, pull, dt, work_out, move_inout, tension_inout,
-    )  # fmt: skip
+    for tree in range(chunk_starts[c], chunk_starts[c + 1]):
+        if awake[node_body[tree_starts[tree]]] != 0:
+            solve_chain_trees(
+                tree, tree + 1, work_starts[c], tree_starts, link, segment, broken, inv_mass, base, pull, dt, work_out,
+                move_inout, tension_inout,
+            )  # fmt: skip

@@ -39,6 +39,7 @@ class RodPart:
         settings: Any,
         device: str,
         base: wp.array | None = None,
+        awake: wp.array | None = None,
     ) -> None:
         self.bodies, self.numbers, self.settings, self.device = bodies, numbers, settings, device
         x, v = model.particles.rest, model.particles.velocity
@@ -48,8 +49,9 @@ class RodPart:
         self._turns = -(-LEAST_NEWTON_STEPS // getattr(settings, "iterations", LEAST_NEWTON_STEPS))
         for bends in (True, False):
             members = [body for body in bodies if body.own.bends == bends]
+            places = [k for k, body in zip(numbers, bodies, strict=True) if body.own.bends == bends]
             if members:
-                self.groups.append(RodGroup(members, x, v, device, base))
+                self.groups.append(RodGroup(members, x, v, device, base, None if awake is None else (awake, places)))
 
     # ---- the step -----------------------------------------------------------------------------------------------
 

@@ -48,6 +48,7 @@ class Xpbd:
         bodies = self.model.bodies
         self.first = bodies[0].particles[0]
         self.count = bodies[-1].particles[1] - self.first
+        self.awake = state.awake_of(self.model.body_numbers)
         n = state.count
         vectors = lambda: wp.zeros(n, dtype=wp.vec3, device=device)
         self.carry, self.carry_next = vectors(), vectors()
@@ -70,7 +71,7 @@ class Xpbd:
         if rods:
             from pliant.solvers.xpbd.rod_part import RodPart
 
-            self.rods = RodPart(self.model, [bodies[k] for k in rods], rods, settings, device, self.base)
+            self.rods = RodPart(self.model, [bodies[k] for k in rods], rods, settings, device, self.base, self.awake)
         gravity = float(np.linalg.norm(world.gravity))
         self._wanted = min([wanted_step(body, gravity, settings.iterations) for body in others], default=math.inf)
         # rods are solved directly, as stiff at any step as their material

@@ -12,6 +12,7 @@ from pliant.collide.shapes import collider_classes
 from pliant.collide.soft.settings import ContactSettings
 from pliant.forces.wind_settings import Air, Gusts
 from pliant.scene import SceneSettings
+from pliant.sleep.settings import SleepSettings
 from pliant.studio.fields import FieldForm, field_forms, label_of
 from pliant.studio.page.controls import hint, icon_button, mark, section, text_button
 from pliant.studio.page.form import Form
@@ -78,6 +79,8 @@ class ScenePanel:
             forms[2:2] = [gusts, still]
         between = field_forms(ContactSettings, keys=("between",))[0]
         forms.append(dataclasses.replace(between, key="contact", label="Contact"))
+        rest = field_forms(SleepSettings, keys=("time",))[0]
+        forms.append(dataclasses.replace(rest, key="sleep", label="Sleep after"))
         with ui.element("div").classes("pl-bar"):
             ui.label("Gravity of").classes("pl-hint")
             for name, value in GRAVITIES.items():

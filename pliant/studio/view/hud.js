@@ -11,7 +11,7 @@ export class Hud {
     this.fold = button("fold", "Fold or unfold the read-outs", "I", () => this.toggle());
     this.list = make("dl", { class: "pv-rows" });
     for (const [name, label] of [
-      ["drawn", "pictures"], ["updates", "updates"], ["fps", "simulated"], ["substeps", "substeps"], ["particles", "particles"], ["contacts", "contacts"], ["pins", "pinned"],
+      ["drawn", "pictures"], ["updates", "updates"], ["fps", "simulated"], ["substeps", "substeps"], ["particles", "particles"], ["contacts", "contacts"], ["asleep", "asleep"], ["pins", "pinned"],
     ]) {
       const value = make("dd");
       const row = [make("dt", {}, label), value];
@@ -81,7 +81,7 @@ export class Hud {
       drawn: `${Math.round(rates.fps)} /s`,
       updates: `${Math.round(rates.updates)} /s`,
       fps: stats.playing ? `${Math.round(stats.fps)} /s` : "–",
-      substeps: stats.substeps, particles: stats.particles, contacts: stats.contacts, pins: this.header.pins || null,
+      substeps: stats.substeps, particles: stats.particles, contacts: stats.contacts, asleep: stats.asleep, pins: this.header.pins || null,
     };
     for (const [name, { value, row }] of this.rows) {
       const given = rows[name];

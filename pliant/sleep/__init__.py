@@ -1,0 +1,1 @@
+"""Bodies at rest fall asleep, stop costing, and wake when something touches them."""
