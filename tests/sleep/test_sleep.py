@@ -329,7 +329,7 @@ def test_a_checkpoint_of_another_sleep_is_refused(tmp_path):
 def test_recorded_equals_eager(kind, device):
     recorded, eager = (stack(kind, sleep=0.1).build(device) for _ in range(2))
     for sim in (recorded, eager):
-        sim.frame(8)  # until tables of contacts have grown
+        sim.frame(20)  # until tables of contacts have grown
     for frame in range(40):
         if frame == 30:
             for sim in (recorded, eager):

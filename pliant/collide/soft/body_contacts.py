@@ -121,8 +121,9 @@ class BodyContacts:
         self.sums = sums
         self.turns = Rounds()
         self.turns.most = settings.rounds or ROUNDS
-        for name in ("deep", "missed", "round", "finds", "going"):
-            setattr(self.turns, name, wp.zeros(2, dtype=int, device=device))
+        for name in ("deep", "round", "finds", "going"):
+            setattr(self.turns, name, wp.zeros(1, dtype=int, device=device))
+        self.turns.missed = wp.zeros(2, dtype=int, device=device)
         self._make_rows(4, 6)
         self.full = wp.zeros(1, dtype=int, device=device)
         self.careful = Careful(self.candidates, surfaces, sums, count, device) if settings.careful and thin else None
