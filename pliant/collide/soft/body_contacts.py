@@ -32,6 +32,9 @@ ROUNDS = 6
 """How often there are passes over all contacts at most."""
 FAR = 0.25
 """Share of the reach by which a contact may miss what it wants before contacts are found anew."""
+XPBD_STEP = 1.0 / 480.0
+"""Longest step for solids of XPBD that meet others [s]: contacts act after its solve, and what they push away is back
+in the next step."""
 REST_SPEED = 0.05
 """Approach slower than this does not bounce [m/s]."""
 
@@ -121,7 +124,7 @@ class BodyContacts:
         self.sums = sums
         self.turns = Rounds()
         self.turns.most = settings.rounds or ROUNDS
-        for name in ("deep", "round", "finds", "going"):
+        for name in ("deep", "round", "finds", "begins", "going"):
             setattr(self.turns, name, wp.zeros(1, dtype=int, device=device))
         self.turns.missed = wp.zeros(2, dtype=int, device=device)
         self._make_rows(4, 6)
@@ -143,14 +146,19 @@ class BodyContacts:
 
     def wanted_step(self) -> float:
         """Longest step [s] in which what is fastest at the start goes a few times as far as is kept free around
-        something thin: over longer ways single contacts tell too little. Infinity where nothing is thin."""
-        if not self.active or self.careful is None:
+        something thin: over longer ways single contacts tell too little; and in which solids of XPBD do not tremble
+        where they touch. Infinity where there is neither."""
+        if not self.active:
             return math.inf
+        solids = [body for body in self.model.bodies if body.options.get("is_solid")]
+        longest = XPBD_STEP if any(body.method == "xpbd" for body in solids) else math.inf
+        if self.careful is None:
+            return longest
         features = self.features
         thin = features.kind[features.vertex_body] == THIN
         gap = 2.0 * float(features.radius[features.vertices[thin]].min())
         fastest = float(np.linalg.norm(self.model.particles.velocity, axis=1).max())
-        return GAPS_A_STEP * gap / fastest if fastest > 0.0 else math.inf
+        return min(longest, GAPS_A_STEP * gap / fastest if fastest > 0.0 else math.inf)
 
     # ---- the step -----------------------------------------------------------------------------------------------
 
@@ -158,7 +166,7 @@ class BodyContacts:
         """Look for candidates anew in a frame's first step; `ahead` is its length [s]."""
         self.ahead = ahead
         if self.active:
-            launch(_set_one, 1, [], [self.candidates.stale], device=self.device)
+            launch(_begin_frame, 1, [], [self.candidates.stale, self.turns.begins], device=self.device)
 
     def resolve(self, state: State, dt: float) -> None:
         """Find the contacts between x and x_next, and change x_next and v_next so that bodies stay apart."""
@@ -194,10 +202,13 @@ class BodyContacts:
         passes = self.settings.iterations
         here, there = [threads, self.is_listed], [state.inv_mass, state.x, state.x_next, state.v_next]
         vertex, far = self.candidates.vertex, FAR * self.features.reach
-        for k in range(passes):
-            last = int(k + 1 == passes)
-            inputs, outputs = [*here, last, far, *there], [*rows, self.sums]
-            launch(response_kernels.push_contacts, threads, inputs, outputs, device=self.device, block_dim=64, grain=1)
+        for k in range(passes + 1):
+            last = int(k == passes)
+            if k > 0:
+                inputs, outputs = [*here, last, far, *there], [*rows, self.sums]
+                kernel = response_kernels.push_contacts
+                launch(kernel, threads, inputs, outputs, device=self.device, block_dim=64, grain=1)
+            # the first time by what contacts begin with
             inputs, outputs = [vertex, state.inv_mass, last], [self.sums, *rows, self.turns, state.x_next, state.v_next]
             launch(response_kernels.move_particles, len(vertex), inputs, outputs, device=self.device)
 
@@ -213,6 +224,7 @@ class BodyContacts:
         moves.gain = self.features.push_speed * dt
         moves.watched = self.features.reach
         moves.rest_speed = REST_SPEED
+        moves.goes_on = self.turns.finds
         inputs, outputs = [self._near(), self.surfaces, moves], [self.vertex_rows, self.edge_rows, self.sums]
         outputs += [self.turns, self.full]
         launch_chunks(touch, self._things(), [*inputs, self.is_listed], outputs, self.device)
@@ -272,8 +284,9 @@ class BodyContacts:
 
 
 @wp.kernel
-def _set_one(flag_out: wp.array(dtype=int)):
-    flag_out[0] = 1
+def _begin_frame(stale_out: wp.array(dtype=int), begins_out: wp.array(dtype=int)):
+    stale_out[0] = 1
+    begins_out[0] = 1
 
 
 def _rows(things: int, room: int, device: str) -> Rows:

@@ -197,8 +197,9 @@ def stop_short(
     first = (start + wp.tid()) * chunk
     for k in range(first, wp.min(first + chunk, things)):
         if k < vertices:
-            stop_vertex(k, near, surfaces, of, x_end, stopped_out)
-        else:
+            if near.triangle_count[k] > 0:
+                stop_vertex(k, near, surfaces, of, x_end, stopped_out)
+        elif near.edge_count[k - vertices] > 0:
             stop_edge(k - vertices, near, surfaces, of, x_end, stopped_out)
 
 

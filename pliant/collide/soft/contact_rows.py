@@ -43,11 +43,15 @@ class Rows:
     rub: wp.array(dtype=wp.vec3)
 
 
+NEAR_ONLY = wp.constant(1 << 16)
+"""What a contact counts that does not press when it is found: it takes part, but takes no share of the masses."""
+
+
 @wp.struct
 class Sums:
-    """What contacts add up for each particle: their number; what they do to its position and velocity, in whole
-    multiples of 1 / scale. On the CPU, where sums are not atomic, there are `parts` of them, one after the other for
-    all particles: each thread has its own."""
+    """What contacts add up for each particle: their number, those that only are near times `NEAR_ONLY`; what they do to
+    its position and velocity, in whole multiples of 1 / scale. On the CPU, where sums are not atomic, there are `parts`
+    of them, one after the other for all particles: each thread has its own."""
 
     contacts: wp.array(dtype=int)
     push: wp.array2d(dtype=wp.int64)
@@ -59,13 +63,13 @@ class Sums:
 
 @wp.func_native("""
 #if defined(__CUDA_ARCH__)
-atomicAdd((int*)(counts.data) + i, 1);
+atomicAdd((int*)(counts.data) + i, more);
 #else
-__atomic_fetch_add((int*)(counts.data) + i, 1, __ATOMIC_RELAXED);
+__atomic_fetch_add((int*)(counts.data) + i, more, __ATOMIC_RELAXED);
 #endif
 """)
-def count_one(counts: wp.array(dtype=int), i: int):
-    """Count one more. Warp's own atomics are none on the CPU; these are."""
+def add_count(counts: wp.array(dtype=int), i: int, more: int):
+    """Count so many more. Warp's own atomics are none on the CPU; these are."""
     ...
 
 
@@ -98,8 +102,8 @@ def add_whole(sums: wp.array2d(dtype=wp.int64), i: int, axis: int, value: float,
 
 @wp.func
 def count_rows(f: int, found: int, is_listed: int, rows: Rows, sums: Sums):
-    """Take note of the contacts of a vertex or edge: how many touch each particle; and list them, where there are
-    lists."""
+    """Take note of the contacts of a vertex or edge: how many touch each particle, and what they begin with; and list
+    them, where there are lists."""
     rows.count[f] = found
     if found > 0:
         place = int(0)
@@ -107,13 +111,20 @@ def count_rows(f: int, found: int, is_listed: int, rows: Rows, sums: Sums):
             place = wp.atomic_add(rows.actives, 0, found)
         for j in range(found):
             row = f * rows.room + j
+            push = rows.push[row] * rows.normal[row]
             if is_listed != 0:
                 rows.active[place + j] = row
             ids = rows.ids[row]
             weights = rows.weights[row]
             for k in range(4):
                 if weights[k] != 0.0:
-                    count_one(sums.contacts, ids[k])
+                    add_count(sums.contacts, ids[k], wp.where(rows.depth[row] > 0.0, 1, NEAR_ONLY))
+                    if rows.push[row] > 0.0:
+                        for a in range(3):
+                            add_whole(sums.push, ids[k], a, weights[k] * push[a], sums.scale)
+
+
+GOES_ON = wp.constant(2)
 
 
 @wp.struct
@@ -123,7 +134,9 @@ class Rounds:
     Attributes:
         deep, missed: see `Rows`.
         round: which one it is.
-        finds: whether contacts are found anew in it.
+        finds: whether contacts are found anew in it; `GOES_ON` where they go on from those of the last step.
+        begins: set before a frame's first step, which does not go on from the last one: a frame that is done again, or
+            after a checkpoint, is to be the same.
         going: whether another one comes.
     """
 
@@ -132,18 +145,19 @@ class Rounds:
     missed: wp.array(dtype=int)
     round: wp.array(dtype=int)
     finds: wp.array(dtype=int)
+    begins: wp.array(dtype=int)
     going: wp.array(dtype=int)
 
 
 @wp.func
 def comes_again(rounds: Rounds) -> bool:
-    """Whether another round comes: a second one if there were deep contacts, and more while some are not resolved."""
+    """Whether another round comes: while some contacts are not resolved."""
     more = rounds.round[0] < rounds.most
     is_missed = rounds.missed[0] != 0 or rounds.missed[1] != 0
-    return more and (is_missed or (rounds.deep[0] != 0 and rounds.round[0] < 2))
+    return more and is_missed
 
 
 @wp.func
 def finds_again(rounds: Rounds) -> bool:
-    """Whether contacts are found anew in the next round: what was moved far meets others, and otherwise."""
+    """Whether contacts are found anew in the next round: what is moved far meets others, and otherwise."""
     return rounds.missed[1] != 0 or rounds.deep[0] != 0

@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from pliant.collide.soft.contact_rows import Rows
+from pliant.collide.soft.contact_rows import GOES_ON, Rows
 from pliant.collide.soft.near_native import nearest_triangle, next_entered
 from pliant.physics.closest import segments_weights, triangle_weights
 from pliant.physics.crossing import NEVER, time_of_edges, time_of_meeting
@@ -18,6 +18,8 @@ DEEP = wp.constant(0.3)
 push may meet others."""
 MISSED = wp.constant(0.6)
 """Share of what is kept free by which a contact may be short of what it wants after all passes."""
+STILL = wp.constant(0.9)
+"""Cosine between the normals of a contact in two steps above which it is the same one."""
 OF_REST = wp.constant(0.8)
 """Share of its distance at rest to which a part is let come near another of the same body."""
 INNER = wp.constant(1.0e-3)
@@ -44,7 +46,7 @@ class Surfaces:
 class Moves:
     """A step: positions before and after it [m], velocities after it [m/s], its length [s]; `gain` [m] is how far what
     overlaps is pushed apart in it, `watched` [m] how far candidates were looked for, and an approach slower than
-    `rest_speed` [m/s] does not bounce."""
+    `rest_speed` [m/s] does not bounce. Contacts are those of the last step where `goes_on` says so, see `Rounds`."""
 
     x: wp.array(dtype=wp.vec3)
     x_next: wp.array(dtype=wp.vec3)
@@ -52,6 +54,7 @@ class Moves:
     gain: float
     watched: float
     rest_speed: float
+    goes_on: wp.array(dtype=int)
 
 
 @wp.struct
@@ -80,6 +83,13 @@ def write_row(
     rows: Rows, row: int, ids: wp.vec4i, weights: wp.vec4, touch: Touch, apart: float, of: Surfaces, m: Moves
 ):
     """Write a contact; `apart` is the distance that is kept [m]."""
+    # a contact that there was in the last step begins with what it did to positions then
+    push = float(0.0)
+    if m.goes_on[0] == GOES_ON and row % rows.room < rows.count[row // rows.room]:
+        was = rows.ids[row]
+        alike = was[0] == ids[0] and of.body[was[3]] == of.body[ids[3]]
+        if alike and wp.dot(rows.normal[row], touch.normal) > STILL:
+            push = rows.push[row]
     rows.ids[row] = ids
     rows.weights[row] = weights
     rows.normal[row] = touch.normal
@@ -97,6 +107,7 @@ def write_row(
     if wp.dot(way, touch.normal) < 0.0 or wp.max(of.entangled[one], of.entangled[two]) == of.search[0]:
         # on its way out there is time; and where others are deep inside, contacts contradict each other
         rows.slack[row] = 1.0e10
+        push = 0.0
     if rows.target[row] - touch.distance > DEEP * apart and (of.kind[one] != 0 or of.kind[two] != 0):
         rows.deep[0] = 1
     first = of.friction[one]
@@ -107,7 +118,7 @@ def write_row(
     if -approach > m.rest_speed:
         bounce = -wp.max(of.restitution[one], of.restitution[two]) * approach
     rows.bounce[row] = bounce
-    rows.push[row] = 0.0
+    rows.push[row] = push
     rows.impulse[row] = 0.0
     rows.grip[row] = wp.vec3(0.0, 0.0, 0.0)
     rows.rub[row] = wp.vec3(0.0, 0.0, 0.0)

@@ -8,7 +8,7 @@ numbers, whose order does not matter: results are the same from run to run thoug
 
 import warp as wp
 
-from pliant.collide.soft.contact_rows import Rounds, Rows, Sums, comes_again, finds_again
+from pliant.collide.soft.contact_rows import GOES_ON, NEAR_ONLY, Rounds, Rows, Sums, comes_again, finds_again
 
 wp.set_module_options({"enable_backward": False})
 
@@ -62,7 +62,7 @@ def push_row(
     for k in range(4):
         i = ids[k]
         w = weights[k]
-        total += w * w * inv_mass[i] * float(sums.contacts[i])
+        total += w * w * inv_mass[i] * float(wp.max(sums.contacts[i] % NEAR_ONLY, 1))
         way += w * x_next[i]
         moved += w * (x_next[i] - x[i])
         speed += w * v_next[i]
@@ -91,14 +91,24 @@ def push_row(
             gain = (harder - impulse) * n + (rubs - rub)
             rows.impulse[row] = harder
             rows.rub[row] = rubs
-        for k in range(4):
-            w = weights[k]
-            if w != 0.0:
-                for a in range(3):
-                    if change[a] != 0.0:
-                        wp.atomic_add(sums.push, part + ids[k], a, whole(w * change[a], sums.scale))
-                    if gain[a] != 0.0:
-                        wp.atomic_add(sums.kick, part + ids[k], a, whole(w * gain[a], sums.scale))
+        for a in range(3):
+            # the first particle gets what the others lose, to the last bit
+            pushed = wp.int64(0)
+            kicked = wp.int64(0)
+            for k in range(1, 4):
+                if weights[k] != 0.0:
+                    one = whole(weights[k] * change[a], sums.scale)
+                    two = whole(weights[k] * gain[a], sums.scale)
+                    pushed += one
+                    kicked += two
+                    if one != wp.int64(0):
+                        wp.atomic_add(sums.push, part + ids[k], a, one)
+                    if two != wp.int64(0):
+                        wp.atomic_add(sums.kick, part + ids[k], a, two)
+            if pushed != wp.int64(0):
+                wp.atomic_add(sums.push, part + ids[0], a, -pushed)
+            if kicked != wp.int64(0):
+                wp.atomic_add(sums.kick, part + ids[0], a, -kicked)
 
 
 @wp.func
@@ -164,7 +174,8 @@ def push_contacts(
 def begin_rounds(rounds_out: Rounds):
     """The first round comes."""
     rounds_out.round[0] = 0
-    rounds_out.finds[0] = 1
+    rounds_out.finds[0] = wp.where(rounds_out.begins[0] != 0, 1, GOES_ON)
+    rounds_out.begins[0] = 0
     rounds_out.going[0] = 1
     rounds_out.deep[0] = 0
 

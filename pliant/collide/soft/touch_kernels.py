@@ -147,14 +147,22 @@ def touch(
     if rounds_inout.finds[0] == 0:
         return
     for k in range(first, wp.min(first + chunk, vertices_out.things + edges_out.things)):
+        # most have no candidates; on the CPU handing the tables on takes longer than to see that
         if k < vertices_out.things:
-            found = touch_triangles(k, near, of, m, vertices_out)
-            count_rows(k, wp.min(found, vertices_out.room), is_listed, vertices_out, sums_inout)
-            if found > vertices_out.room:
-                full_out[0] = 1
+            if near.triangle_count[k] == 0 and near.deep[k] < 0:
+                vertices_out.count[k] = 0
+                near.deep[k] = OUTSIDE
+            else:
+                found = touch_triangles(k, near, of, m, vertices_out)
+                count_rows(k, wp.min(found, vertices_out.room), is_listed, vertices_out, sums_inout)
+                if found > vertices_out.room:
+                    full_out[0] = 1
         else:
             e = k - vertices_out.things
-            found = touch_edges(e, near, of, m, edges_out)
-            count_rows(e, wp.min(found, edges_out.room), is_listed, edges_out, sums_inout)
-            if found > edges_out.room:
-                full_out[0] = 1
+            if near.edge_count[e] == 0:
+                edges_out.count[e] = 0
+            else:
+                found = touch_edges(e, near, of, m, edges_out)
+                count_rows(e, wp.min(found, edges_out.room), is_listed, edges_out, sums_inout)
+                if found > edges_out.room:
+                    full_out[0] = 1

@@ -207,7 +207,7 @@ def test_bodies_that_start_inside_each_other_come_apart_gently(device):
     assert sim.positions("b1")[:, 1].min() > sim.positions("b0")[:, 1].max() - 1e-3
     # they are let go at the speed of pushing apart, and not shot off, nor held back by what hooks on the other
     assert fastest < sim.body_contacts.features.push_speed
-    assert (np.diff(apart) > 0.0).all()
+    assert (np.diff(apart) > -1e-4).all()
 
 
 def test_bodies_that_start_deep_inside_each_other_come_apart(device):
