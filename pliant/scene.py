@@ -24,6 +24,7 @@ from pliant.materials import Material, RawConstants, as_material
 from pliant.mesh import arrays
 from pliant.mesh.embed import Embedding
 from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.layered import LayeredMesh
 from pliant.mesh.points import PointCloud
 from pliant.mesh.prepare_settings import PrepareSettings
 from pliant.mesh.rods import RodMesh
@@ -122,7 +123,7 @@ class Scene(SceneColliders, SceneHolding):
 
     def add_body(
         self,
-        mesh: TetMesh | SurfaceMesh | VoxelLattice | PointCloud | RodMesh,
+        mesh: TetMesh | SurfaceMesh | VoxelLattice | PointCloud | RodMesh | LayeredMesh,
         material: Material | str = "soft_rubber",
         *,
         method: str = "mass_spring",
@@ -150,7 +151,7 @@ class Scene(SceneColliders, SceneHolding):
 
         Args:
             mesh: a `TetMesh` or a `VoxelLattice` (a solid), a `SurfaceMesh` (a sheet), a `RodMesh` (ropes, hair,
-                trees), or a `PointCloud` (loose points, for methods that need no mesh; seen as small balls where
+                trees), a `LayeredMesh` (a core under a soft layer), or a `PointCloud` (loose points, for methods that need no mesh; seen as small balls where
                 there is no skin).
             material: a `Material` or the name of a preset.
             method: how it is simulated.
@@ -181,11 +182,11 @@ class Scene(SceneColliders, SceneHolding):
         """
         name = new_name(name, "body", [b.name for b in self.bodies])
         where = f"body '{name}'"
-        if not isinstance(mesh, (TetMesh, SurfaceMesh, VoxelLattice, PointCloud, RodMesh)):
+        if not isinstance(mesh, (TetMesh, SurfaceMesh, VoxelLattice, PointCloud, RodMesh, LayeredMesh)):
             raise InputError(
                 f"{type(mesh).__name__} is not a mesh",
                 where,
-                "Give a TetMesh, a SurfaceMesh, a VoxelLattice, a RodMesh or a PointCloud",
+                "Give a TetMesh, a SurfaceMesh, a VoxelLattice, a RodMesh, a LayeredMesh or a PointCloud",
             )
         if springs not in ("one_ring", "two_ring", "grid"):
             raise InputError(f"{springs!r} is not known", f"{where}.springs", "Use 'one_ring', 'two_ring' or 'grid'")
