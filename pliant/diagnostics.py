@@ -24,6 +24,7 @@ class Diagnostics:
         kinetic, elastic, potential: energies [J]; potential is that of gravity.
         momentum: linear [kg m/s] (3,).
         angular_momentum: about the world's origin [kg m^2/s] (3,).
+        mass: of all that moves [kg].
         mass_centre: [m] (3,).
         volume_ratio: volume of all tets over that at rest; 1 if there are none.
         body_volume_ratio: the same for each body.
@@ -40,6 +41,7 @@ class Diagnostics:
     potential: float
     momentum: np.ndarray
     angular_momentum: np.ndarray
+    mass: float
     mass_centre: np.ndarray
     volume_ratio: float
     body_volume_ratio: list[float]
@@ -97,6 +99,7 @@ def measure(
         potential=-float(np.sum(mass * x * gravity)) + more.potential,
         momentum=np.sum(mass * v, axis=0) + more.momentum,
         angular_momentum=np.sum(mass * np.cross(x, v), axis=0) + more.angular_momentum,
+        mass=float(mass.sum()) + more.mass,
         mass_centre=(np.sum(mass * x, axis=0) + more.moment) / (float(mass.sum()) + more.mass),
         volume_ratio=now / before if before else 1.0,
         body_volume_ratio=[pair[0] / pair[1] if pair[1] else 1.0 for pair in held],
