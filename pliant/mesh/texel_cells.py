@@ -16,6 +16,7 @@ from pliant.mesh.rings import neighbours
 from pliant.mesh.surface import EDGE_CORNERS
 
 MOST_ROUNDS = 400
+REPAIR_ROUNDS = 40
 GRAIN = 4096
 
 
@@ -98,6 +99,37 @@ class Cells:
         a, b, c = cell[self.triangles].T
         faces = np.bincount(a[(a == b) & (b == c)], minlength=count)
         return (vertices - edges + faces != 1) | net_faults(self.net(cell), count)
+
+    def repaired(
+        self, home: np.ndarray, seeds: np.ndarray, cell: np.ndarray, wanting: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Split cells that are no discs until all are.
+
+        Args:
+            home: as for `grown`. seeds: as for `grown`. cell: that was grown from them.
+            wanting: cells that are to be split once, whatever they are (s,) bool.
+
+        Returns:
+            home, seeds and cells with what was added at the end, and the cells that are still faulty.
+        """
+        faulty = self.faulty(cell, len(home))
+        faulty = faulty if wanting is None else faulty | wanting
+        for _ in range(REPAIR_ROUNDS):
+            if not faulty.any():
+                break
+            gap = np.linalg.norm(self.vertices - seeds[cell], axis=1)
+            taken = np.zeros(len(gap), bool)
+            taken[home] = True
+            choice = np.flatnonzero(faulty[cell] & ~taken)
+            choice = choice[np.lexsort((choice, -gap[choice], cell[choice]))]
+            _, first = np.unique(cell[choice], return_index=True)
+            if not len(first):
+                break
+            more = choice[first]
+            home, seeds = np.concatenate([home, more]), np.concatenate([seeds, self.vertices[more]])
+            cell = self.grown(home, seeds, cell)
+            faulty = self.faulty(cell, len(home))
+        return home, seeds, cell, faulty
 
 
 def net_faults(triangles: np.ndarray, count: int) -> np.ndarray:

@@ -18,7 +18,7 @@ from pliant.mesh.texel_seeds import creases, crossed_texels, thinned, vertex_nor
 FARTHEST = 0.95
 """Distance from a node beyond which a point of the surface gets one of its own, in texels."""
 FILL_APART = 0.7
-FILL_ROUNDS, REPAIR_ROUNDS = 6, 40
+FILL_ROUNDS = 6
 NEAR = 12
 """Texels around a node that are searched for one that is free."""
 
@@ -44,7 +44,7 @@ class TexelNodes:
 
 @dataclasses.dataclass(eq=False)
 class _Seeds:
-    """Nodes while they are chosen: places (s, 3) [m], home vertices (s,), texels (s,) or -1, and corners in uv."""
+    """Nodes while they are chosen: places (s, 3) [m], home vertices (s,), texels (s,) or -1."""
 
     points: np.ndarray
     home: np.ndarray
@@ -75,7 +75,7 @@ def texel_nodes(surface: SurfaceMesh, atlas: Atlas, device: str = "cpu") -> Texe
     normals = surface.normals()[fine.row]
     texel, row, weights, doubles = crossed_texels(fine, side)
     around = vertex_normals(fine)
-    seeds, kept = _first_seeds(fine, normals, around, texel, row, weights)
+    seeds = _first_seeds(fine, normals, around, texel, row, weights)
     counts = {"texel_nodes": int((seeds.texel >= 0).sum()), "crease_nodes": int((seeds.texel < 0).sum())}
     cells = Cells(fine.vertices, fine.triangles, device)
     seeds, cell = _filled(fine, around, cells, seeds)
@@ -107,8 +107,8 @@ def texel_nodes(surface: SurfaceMesh, atlas: Atlas, device: str = "cpu") -> Texe
 
 def _first_seeds(
     fine: Fine, normals: np.ndarray, around: np.ndarray, texel: np.ndarray, row: np.ndarray, weights: np.ndarray
-) -> tuple[_Seeds, np.ndarray]:
-    """Corners, then vertices of creases, then texel centres, none too near to another; and which texels stay."""
+) -> _Seeds:
+    """Corners, then vertices of creases, then texel centres, none too near to another."""
     sharp, corner = creases(fine, normals)
     sharp = np.concatenate([sharp[corner], sharp[~corner]])
     points = np.einsum("nk,nkd->nd", weights, fine.vertices[fine.triangles[row]])
@@ -121,7 +121,7 @@ def _first_seeds(
     # of two centres that would begin at one vertex the first does
     _, first = np.unique(home, return_index=True)
     first = np.sort(first)
-    return _Seeds(places[stay][first], home[first], own[first]), stay[len(sharp) :]
+    return _Seeds(places[stay][first], home[first], own[first])
 
 
 def _filled(fine: Fine, around: np.ndarray, cells: Cells, seeds: _Seeds) -> tuple[_Seeds, np.ndarray]:
@@ -148,26 +148,15 @@ def _repaired(
     fine: Fine, cells: Cells, seeds: _Seeds, cell: np.ndarray, surface: SurfaceMesh
 ) -> tuple[_Seeds, np.ndarray, int]:
     """Seeds added to cells that are no discs, until all are; and how many were."""
-    before = len(seeds.home)
-    for _ in range(REPAIR_ROUNDS):
-        faulty = cells.faulty(cell, len(seeds.home))
-        if not faulty.any():
-            return seeds, cell, len(seeds.home) - before
-        gap = np.linalg.norm(fine.vertices - seeds.points[cell], axis=1)
-        taken = np.zeros(len(gap), bool)
-        taken[seeds.home] = True
-        choice = np.flatnonzero(faulty[cell] & ~taken)
-        choice = choice[np.lexsort((choice, -gap[choice], cell[choice]))]
-        _, first = np.unique(cell[choice], return_index=True)
-        if not len(first):
-            break
-        seeds = seeds.with_vertices(fine, choice[first])
-        cell = cells.grown(seeds.home, seeds.points, cell)
-    raise InputError(
-        f"{int(faulty.sum())} nodes have surroundings that are no surface",
-        surface.name or "surface",
-        "Give a larger texture, or a surface without parts as thin as a texel",
-    )
+    home, _, cell, faulty = cells.repaired(seeds.home, seeds.points, cell)
+    if faulty.any():
+        raise InputError(
+            f"{int(faulty.sum())} nodes have surroundings that are no surface",
+            surface.name or "surface",
+            "Give a larger texture, or a surface without parts as thin as a texel",
+        )
+    more = home[len(seeds.home) :]
+    return seeds.with_vertices(fine, more), cell, len(more)
 
 
 def _texels(

@@ -11,8 +11,8 @@ from pliant.mesh import arrays
 from pliant.mesh.atlas import Atlas
 from pliant.mesh.surface import EDGE_CORNERS, SurfaceMesh
 
-SHORTEST = 0.5
-"""Longest edge, in texels."""
+LONGEST = 0.7
+"""Longest edge of a piece, in texels."""
 MOST_TRIANGLES = 60_000_000
 MOST_UNEVEN = 4.0
 """Largest ratio of a chart's texel size to the mean."""
@@ -50,7 +50,7 @@ def texel_sizes(surface: SurfaceMesh, atlas: Atlas) -> np.ndarray:
 
 
 def refined(surface: SurfaceMesh, atlas: Atlas) -> Fine:
-    """Cut all edges longer than half a texel in the middle, until there is none."""
+    """Cut all edges too long for the texels in the middle, until there is none."""
     size = texel_sizes(surface, atlas)
     x, triangles = surface.vertices, surface.triangles.astype(np.int64)
     uv, row = atlas.uv, np.arange(len(triangles))
@@ -61,7 +61,7 @@ def refined(surface: SurfaceMesh, atlas: Atlas) -> Fine:
         keys = np.minimum(starts, ends) << 32 | np.maximum(starts, ends)
         unique, number = np.unique(keys, return_inverse=True)
         ends = np.stack([unique >> 32, unique & 0xFFFFFFFF], axis=1)
-        long = np.linalg.norm(x[ends[:, 1]] - x[ends[:, 0]], axis=1) > SHORTEST * texel[ends].min(axis=1)
+        long = np.linalg.norm(x[ends[:, 1]] - x[ends[:, 0]], axis=1) > LONGEST * texel[ends].min(axis=1)
         if not long.any():
             return Fine(x, triangles, uv, row, texel)
         middle = np.where(long, len(x) + np.cumsum(long) - 1, -1)
@@ -77,7 +77,7 @@ def refined(surface: SurfaceMesh, atlas: Atlas) -> Fine:
 
 
 def _split(triangles: np.ndarray, uv: np.ndarray, middle: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Triangles with the middles of their cut sides (k, 3), -1 for none, taken apart; uv likewise, and their parents."""
+    """Triangles with the middles of their cut sides (k, 3), -1 for none, taken apart; uv too, and their parents."""
     corners = np.concatenate([triangles, middle], axis=1)
     places = np.concatenate([uv, 0.5 * (uv + np.roll(uv, -1, axis=1))], axis=1)
     marks = (middle >= 0) @ np.array([1, 2, 4])
