@@ -10,9 +10,9 @@ from pliant.errors import InputError, MissingExtraError
 from pliant.mesh import arrays
 from pliant.mesh.atlas_charts import SAME_UV, charts_of
 from pliant.mesh.atlas_planes import plane_atlas
+from pliant.mesh.layer_settings import ATLASES
 from pliant.mesh.surface import SurfaceMesh
 
-KINDS = ("auto", "planes", "xatlas", "mesh")
 GUTTER = 1
 """Texels between charts."""
 SMALLEST, LARGEST = 16, 4096
@@ -66,8 +66,8 @@ def make_atlas(surface: SurfaceMesh, texture: int, kind: str = "auto") -> Atlas:
             'mesh' takes the surface's own texture coordinates; 'auto' is 'planes'.
     """
     texture = as_texture(texture, "make_atlas(texture)")
-    if kind not in KINDS:
-        raise InputError(f"{kind!r} is not known", "make_atlas(kind)", f"Use one of: {', '.join(KINDS)}")
+    if kind not in ATLASES:
+        raise InputError(f"{kind!r} is not known", "make_atlas(kind)", f"Use one of: {', '.join(ATLASES)}")
     if kind == "mesh":
         return _own(surface, texture)
     if kind == "xatlas":

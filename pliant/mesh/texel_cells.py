@@ -12,8 +12,9 @@ import warp as wp
 
 from pliant.launch import launch, pick_device
 from pliant.mesh import arrays, texel_kernels
+from pliant.mesh.atlas_charts import shared_edges
 from pliant.mesh.rings import neighbours
-from pliant.mesh.surface import EDGE_CORNERS
+from pliant.mesh.surface import EDGE_CORNERS, SurfaceMesh
 
 MOST_ROUNDS = 400
 REPAIR_ROUNDS = 40
@@ -146,10 +147,7 @@ def net_faults(triangles: np.ndarray, count: int) -> np.ndarray:
     alone = forward[partner] != backward
     for rows in (order[again], np.flatnonzero(alone)):
         faulty[starts[rows]] = faulty[ends[rows]] = True
-    # around its start an edge is followed by the partner of the edge that comes back in the same triangle
-    sides = np.arange(len(starts))
-    coming_back = sides // 3 * 3 + (sides + 2) % 3
-    fans, fan = arrays.connected_parts(np.stack([sides, partner[coming_back]], axis=1), len(sides))
+    fans, fan = _fans(triangles, partner)
     owner = np.full(fans, -1)
     owner[fan] = starts
     faulty |= np.bincount(owner, minlength=count) != 1
@@ -158,3 +156,42 @@ def net_faults(triangles: np.ndarray, count: int) -> np.ndarray:
     twice = (corners[order[1:]] == corners[order[:-1]]).all(axis=1)
     faulty[corners[order[1:]][twice].ravel()] = True
     return faulty
+
+
+def _fans(triangles: np.ndarray, partner: np.ndarray) -> tuple[int, np.ndarray]:
+    """Number of fans around vertices, and the fan of each corner (3 t,).
+
+    Args:
+        triangles: (t, 3). partner: side that runs against each side (3 t,).
+    """
+    # around its start a side is followed by the partner of the side that comes back in the same triangle
+    sides = np.arange(triangles.size)
+    coming_back = sides // 3 * 3 + (sides + 2) % 3
+    return arrays.connected_parts(np.stack([sides, partner[coming_back]], axis=1), len(sides))
+
+
+def split_fans(surface: SurfaceMesh) -> tuple[SurfaceMesh, int]:
+    """A closed surface whose vertices have one fan of triangles each, and how many had more: those are doubled."""
+    row, side, other, other_side = shared_edges(surface.triangles)
+    partner = np.arange(surface.triangles.size)
+    partner[3 * row + side], partner[3 * other + other_side] = 3 * other + other_side, 3 * row + side
+    fans, fan = _fans(surface.triangles, partner)
+    if fans == len(surface.vertices):
+        return surface, 0
+    of = np.empty(fans, np.int64)
+    of[fan] = surface.triangles.ravel()
+    # the first fan of a vertex keeps its number
+    order = np.lexsort((np.arange(fans), of))
+    first = np.append(True, of[order][1:] != of[order][:-1])
+    number = np.empty(fans, np.int64)
+    number[order[first]] = of[order[first]]
+    number[order[~first]] = len(surface.vertices) + np.arange(int((~first).sum()))
+    look = surface.look
+    if look is not None and look.vertex_colors is not None:
+        look = look.of_vertices(np.concatenate([np.arange(len(surface.vertices)), of[order[~first]]]))
+    vertices = np.concatenate([surface.vertices, surface.vertices[of[order[~first]]]])
+    triangles = number[fan].reshape(-1, 3)
+    return (
+        SurfaceMesh(vertices, triangles, surface.name, surface.notes, look),
+        len(np.unique(of[order[~first]])),
+    )
