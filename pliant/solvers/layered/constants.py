@@ -113,11 +113,10 @@ class StepConstants:
     def _follow_cores(self, mass: np.ndarray) -> None:
         """How the layer lags behind its core, A^-1 M_ec, and what a node gives where all are pushed."""
         b, x, other, d = (wp.zeros(self.count, dtype=load_kernels.mat37, device=self.device) for _ in range(4))
-        free = wp.full(self.layer.first + self.count, 1.0, dtype=float, device=self.device)
         self._now(load_kernels.load_core, [self.layer], [b])
         self._now(solve_kernels.start_at_zero, [self.layer, self.data, b], [x, d])
         for k in range(1, self.length):
-            self._now(solve_kernels.iterate, [self.layer, self.data, free, b, x, k], [other, d])
+            self._now(solve_kernels.iterate, [self.layer, self.data, self.data.inverse, b, x, k], [other, d])
             x, other = other, x
         found = x.numpy().astype(np.float64)
         drift, swing = found[:, :, 1:4], found[:, :, 4:7]

@@ -32,11 +32,13 @@ from pliant.physics.rigid import (
     vec6d,
 )
 from pliant.solvers.layered.core_kernels import core_share
-from pliant.solvers.layered.data import Chunks, Constants, Layer, Moment
+from pliant.solvers.layered.data import FREE, SLIDES, STICKS, Chunks, Constants, Holds, Layer, Moment
 from pliant.solvers.layered.load_kernels import in_frame
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
+# speed of leaving [m/s] above which a node is not held by the surface it met
+CALM = wp.constant(1.0e-4)
 PRESS_COLUMNS = 54
 RUB_COLUMNS = 27
 END_COLUMNS = 12
@@ -50,6 +52,7 @@ class Press:
         normal: out of the surface (n,). give: velocity along it per push [1/kg] (n,), 0 where there is no contact.
         kick: what its velocity along the normal lacks [m/s] (n,). depth: [m] (n,). grip: friction coefficients (n,).
         surface: velocity of the surface [m/s] (n,). push: the multiplier [N s] (n,). rub: friction [N s] (n,).
+        held: what the surface gave already where the node sticks [N s] (n,). slot: of the contact, -1 for none (n,).
     """
 
     normal: wp.array(dtype=wp.vec3)
@@ -60,6 +63,8 @@ class Press:
     surface: wp.array(dtype=wp.vec3)
     push: wp.array(dtype=float)
     rub: wp.array(dtype=wp.vec3)
+    held: wp.array(dtype=float)
+    slot: wp.array(dtype=int)
 
 
 @wp.kernel
@@ -89,6 +94,7 @@ def meet_surfaces(
     x_known: wp.array(dtype=wp.vec3),
     v_known: wp.array(dtype=wp.vec3),
     next: Moment,
+    holds: Holds,
     rest_speed: float,
     moment_out: Moment,
     press_out: Press,
@@ -98,20 +104,26 @@ def meet_surfaces(
     p = layer.first + i
     b = layer.body[i]
     turn = next.turn[b]
-    x = x_next[p]
     fast = v_next[p]
     free = inv_mass[p] > 0.0
     u = next.u[i]
     rate = next.rate[i]
     if free:
-        u += in_frame(turn, x - x_known[i])
+        u += in_frame(turn, x_next[p] - x_known[i])
         rate += in_frame(turn, fast - v_known[i])
+    x = single3(next.c[b] + turn * (double3(layer.rest[i]) + double3(u)))
     moment_out.u[i] = u
     moment_out.rate[i] = rate
     press_out.give[i] = 0.0
     press_out.push[i] = 0.0
     press_out.rub[i] = wp.vec3()
+    press_out.slot[i] = -1
+    press_out.held[i] = 0.0
+    held = holds.mode[i] != FREE
+    # what is held may be a little above its surface
     deepest = float(0.0)
+    if held:
+        deepest = -1.0e30
     chosen = int(-1)
     if free:
         for k in range(slots):
@@ -127,6 +139,9 @@ def meet_surfaces(
         approach = wp.dot(fast - plane.velocity, plane.normal)
         came = wp.clamp(wp.dot(v[p] - plane.velocity, plane.normal), wp.min(approach, 0.0), 0.0)
         bounce = bounce_speed(came, wp.max(layer.restitution[b], plane.restitution), rest_speed)
+        press_out.slot[i] = chosen
+        if holds.mode[i] == STICKS:
+            press_out.held[i] = wp.dot(holds.impulse[i], plane.normal)
         press_out.normal[i] = n
         press_out.give[i] = wp.dot(n, constants.give[i] * n)
         press_out.kick[i] = bounce - approach
@@ -325,8 +340,9 @@ def rub_of(
     )
     now = slip + moved
     size = wp.length(stiff * now)
-    if size > press.grip[i][1] * press.push[i]:
-        weight = press.grip[i][0] * press.push[i] / wp.max(wp.length(now), 1.0e-12)
+    push = press.push[i] + press.held[i]
+    if size > press.grip[i][1] * push:
+        weight = press.grip[i][0] * push / wp.max(wp.length(now), 1.0e-12)
         stiff = wp.mat22(weight, 0.0, 0.0, weight)
     rub.one = one
     rub.other = other
@@ -358,7 +374,7 @@ def sum_rubs(
     h = mat66d()
     s = vec6d()
     for i in range(chunks.begin[chunk], chunks.end[chunk]):
-        if press.push[i] > 0.0:
+        if press.push[i] + press.held[i] > 0.0:
             rub = rub_of(i, layer, constants, next, press, moment, z)
             g = reach_of(i, layer, constants, next, rub.one)
             k = reach_of(i, layer, constants, next, rub.other)
@@ -393,7 +409,7 @@ def find_rubs(
     chunk = start + wp.tid()
     s = vec6d()
     for i in range(chunks.begin[chunk], chunks.end[chunk]):
-        if press_inout.push[i] > 0.0:
+        if press_inout.push[i] + press_inout.held[i] > 0.0:
             rub = rub_of(i, layer, constants, next, press_inout, moment, z)
             b = layer.body[i]
             g = reach_of(i, layer, constants, next, rub.one)
@@ -472,13 +488,16 @@ def put_nodes(
     inv_mass: wp.array(dtype=float),
     x_next: wp.array(dtype=wp.vec3),
     v_next: wp.array(dtype=wp.vec3),
+    press: Press,
+    holds: Holds,
     moment_inout: Moment,
     x_out: wp.array(dtype=wp.vec3),
     v_out: wp.array(dtype=wp.vec3),
     x_known_out: wp.array(dtype=wp.vec3),
     v_known_out: wp.array(dtype=wp.vec3),
+    holds_out: Holds,
 ):
-    """World positions and velocities, and what is inside a surface still put on it."""
+    """World positions and velocities; what is inside a surface still put on it, and what it is held by from now on."""
     i = start + wp.tid()
     p = layer.first + i
     b = layer.body[i]
@@ -491,6 +510,30 @@ def put_nodes(
         r = double3(layer.rest[i]) + double3(moment_inout.u[i])
         x = single3(centre + turn * r)
         v = single3(turn * (moment_inout.v[b] + wp.cross(moment_inout.w[b], r) + double3(moment_inout.rate[i])))
+        mode = int(FREE)
+        rub = wp.vec3()
+        if press.slot[i] >= 0:
+            plane = surface[press.slot[i]]
+            push = press.push[i] + wp.dot(holds.impulse[i], plane.normal)
+            leaves = wp.dot(v - plane.velocity, plane.normal)
+            if push > 0.0 and (holds.mode[i] != FREE or leaves <= CALM):
+                mode = SLIDES
+                if holds.mode[i] == FREE:
+                    # friction that was not used up
+                    if wp.length(press.rub[i]) < 0.999 * press.grip[i][1] * press.push[i]:
+                        mode = STICKS
+                else:
+                    mode = holds.mode[i]
+                    rub = holds.rub[i]
+                deep = plane.offset - wp.dot(plane.normal, x)
+                x += deep * plane.normal
+                v -= leaves * plane.normal
+                changed = 1
+            holds_out.normal[i] = plane.normal
+            holds_out.speed[i] = plane.velocity
+            holds_out.grip[i] = press.grip[i]
+        holds_out.mode[i] = mode
+        holds_out.rub[i] = rub
         for k in range(slots + plane_count):
             plane = planes[wp.max(k - slots, 0)]
             meets = k >= slots

@@ -1,7 +1,8 @@
 """The cores' share of a step: sums over the layers, the 6 x 6 systems, the move, and the momenta.
 
 With A_e y = F_e and A_e Y = M_ec, the core's unknowns are those of S = M_c - M_ce Y (Schur complement), and the layer
-follows, dw = y - Y dv_c. A pinned node gives up its own: dw = g - B dv_c, and what its row asks for goes to the core.
+follows, dw = y - Y dv_c. A node that is pinned or lies on a surface gives up its own velocity, or that along a normal:
+Q dw = Q (g - B dv_c), and what these rows ask for goes to the core.
 """
 
 import warp as wp
@@ -30,8 +31,8 @@ from pliant.physics.rigid import (
     unpack_vector,
     vec6d,
 )
-from pliant.solvers.layered.data import Chunks, Constants, Layer, Moment
-from pliant.solvers.layered.load_kernels import in_frame, swirl
+from pliant.solvers.layered.data import FREE, Chunks, Constants, Holds, Layer, Moment
+from pliant.solvers.layered.load_kernels import held_part, in_frame, mode_of, swirl
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
@@ -46,6 +47,8 @@ LAG = wp.constant(27)
 COUPLING = wp.constant(33)
 PINNED = wp.constant(69)
 STEP_COLUMNS = 70
+# how far what lies on a surface is shown inside it, over its distance from the origin and 1 m: a few roundings
+LEAN = wp.constant(1.0e-6)
 # columns of the sums of `sum_after`, whose first are those of `sum_step`
 GRIP = wp.constant(15)
 AFTER_COLUMNS = 36
@@ -68,10 +71,11 @@ def sum_step(
     drift: wp.array(dtype=wp.mat33),
     swing: wp.array(dtype=wp.mat33),
     load: wp.array(dtype=wp.vec3),
+    holds: Holds,
     inv_mass: wp.array(dtype=float),
     f_ext: wp.array(dtype=wp.vec3),
     has_f_ext: int,
-    has_pins: int,
+    has_holds: int,
     parts_out: wp.array2d(dtype=wp.float64),
 ):
     """What the cores must know of the nodes of a chunk."""
@@ -110,10 +114,16 @@ def sum_step(
                 coupling[j, 3 + k] += m * s[j, k]
                 coupling[3 + j, k] += m * rd[j, k]
                 coupling[3 + j, 3 + k] += m * rs[j, k]
-        if has_pins != 0:
-            if inv_mass[layer.first + i] == 0.0:
+        if has_holds != 0:
+            mode = mode_of(i, layer, inv_mass, holds)
+            if mode != FREE:
                 pinned += wp.float64(1.0)
-                # the row of a pinned node: F_e - A y, and M_ec - A Y
+                n = wp.vec3()
+                if inv_mass[layer.first + i] > 0.0:
+                    n = in_frame(begin.turn[b], holds.normal[i])
+                    push += push_at(r, double3(in_frame(begin.turn[b], holds.rub[i])))
+                part = held_part(mode, n)
+                # the row of a held node: F_e - A y, and M_ec - A Y
                 c = constants.scale[b]
                 row_y = layer.diagonal[i] * y[i]
                 row_d = layer.diagonal[i] * drift[i]
@@ -123,9 +133,9 @@ def sum_step(
                     row_y += layer.block[e] * y[o]
                     row_d += layer.block[e] * drift[o]
                     row_s += layer.block[e] * swing[o]
-                row_y = load[i] - layer.mass[i] * y[i] - c * row_y
-                left_d = wp.mat33d(layer.mass[i] * (wp.identity(n=3, dtype=float) - drift[i]) - c * row_d)
-                left_s = wp.mat33d(-layer.mass[i] * (wp.skew(near) + swing[i]) - c * row_s)
+                row_y = part * (load[i] - layer.mass[i] * y[i] - c * row_y)
+                left_d = wp.mat33d(part * (layer.mass[i] * (wp.identity(n=3, dtype=float) - drift[i]) - c * row_d))
+                left_s = wp.mat33d(part * (-layer.mass[i] * (wp.skew(near) + swing[i]) - c * row_s))
                 lag += push_at(r, double3(row_y))
                 turned_d = cross * left_d
                 turned_s = cross * left_s
@@ -293,6 +303,7 @@ def keep_momenta(
 def show_nodes(
     start: int,
     layer: Layer,
+    holds: Holds,
     inv_mass: wp.array(dtype=float),
     x: wp.array(dtype=wp.vec3),
     v: wp.array(dtype=wp.vec3),
@@ -303,7 +314,10 @@ def show_nodes(
     x_known_out: wp.array(dtype=wp.vec3),
     v_known_out: wp.array(dtype=wp.vec3),
 ):
-    """World positions and velocities; pinned nodes go their own way, and their displacements follow."""
+    """World positions and velocities; pinned nodes go their own way, and their displacements follow.
+
+    Nodes that lie on a surface are shown a little inside it, so that the pipeline finds them there.
+    """
     i = start + wp.tid()
     p = layer.first + i
     b = layer.body[i]
@@ -323,6 +337,10 @@ def show_nodes(
         speed = next_inout.v[b] + wp.cross(next_inout.w[b], r) + double3(next_inout.rate[i])
         here = single3(next_inout.c[b] + turn * r)
         fast = single3(turn * speed)
+        if holds.mode[i] != FREE:
+            n = holds.normal[i]
+            off = wp.max(wp.dot(n, here - x[p] - dt * holds.speed[i]), 0.0)
+            here -= (off + LEAN * (1.0 + wp.length(here))) * n
         x_out[p] = here
         v_out[p] = fast
         x_known_out[i] = here

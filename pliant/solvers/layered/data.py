@@ -52,6 +52,29 @@ class Moment:
 
 
 @wp.struct
+class Holds:
+    """What surfaces that nodes lie on do to them, in the world.
+
+    Attributes:
+        mode: FREE, SLIDES or STICKS (n,). normal: out of the surface (n,). speed: of the surface [m/s] (n,).
+        rub: friction on what slides [N] (n,). grip: coefficients of friction (n,). impulse: what the surface gave in
+            the last step [N s] (n,).
+    """
+
+    mode: wp.array(dtype=int)
+    normal: wp.array(dtype=wp.vec3)
+    speed: wp.array(dtype=wp.vec3)
+    rub: wp.array(dtype=wp.vec3)
+    grip: wp.array(dtype=wp.vec2)
+    impulse: wp.array(dtype=wp.vec3)
+
+
+FREE = wp.constant(0)
+SLIDES = wp.constant(1)
+STICKS = wp.constant(2)
+
+
+@wp.struct
 class Chunks:
     """Runs of nodes that sums are taken over, and runs of those; each lies within one body.
 

@@ -10,7 +10,7 @@ Gravity moves core and nodes alike and is part of the core's velocity from the s
 import warp as wp
 
 from pliant.physics.rigid import single, single3
-from pliant.solvers.layered.data import Constants, Layer, Moment
+from pliant.solvers.layered.data import FREE, SLIDES, STICKS, Constants, Holds, Layer, Moment
 
 wp.set_module_options({"enable_backward": False})
 
@@ -115,11 +115,31 @@ def load_free(
     )  # fmt: skip
 
 
+@wp.func
+def held_part(mode: int, normal: wp.vec3) -> wp.mat33:
+    """Q: the directions in which the velocity of a node is prescribed."""
+    if mode == STICKS:
+        return wp.identity(n=3, dtype=float)
+    if mode == SLIDES:
+        return wp.outer(normal, normal)
+    return wp.mat33()
+
+
+@wp.func
+def mode_of(i: int, layer: Layer, inv_mass: wp.array(dtype=float), holds: Holds) -> int:
+    """How a node is held: as if it stuck where it is pinned."""
+    if inv_mass[layer.first + i] == 0.0:
+        return STICKS
+    return holds.mode[i]
+
+
 @wp.kernel
 def load_held(
     start: int,
     layer: Layer,
+    constants: Constants,
     begin: Moment,
+    holds: Holds,
     inv_mass: wp.array(dtype=float),
     v: wp.array(dtype=wp.vec3),
     f_ext: wp.array(dtype=wp.vec3),
@@ -128,26 +148,56 @@ def load_held(
     dt: float,
     load_out: wp.array(dtype=wp.vec3),
     b_out: wp.array(dtype=mat37),
+    x_out: wp.array(dtype=mat37),
+    inverse_out: wp.array(dtype=wp.mat33),
 ):
-    """Right-hand sides where nodes are pinned: the load and M_ec; of a pinned node what its rate must do.
+    """Right-hand sides where nodes are pinned or lie on surfaces: the load and M_ec, and where to start.
 
-    The world velocity of a pinned node is given: dw = g - B dv_c with B = [1, -[r]].
+    The world velocity of a held node is given, all of it or along a normal: Q dw = Q (g - B dv_c), B = [1, -[r]].
     """
     i = start + wp.tid()
     p = layer.first + i
     b = layer.body[i]
     r = layer.rest[i] + begin.u[i]
     f = layer_load(i, layer, begin, f_ext, plastic, has_f_ext, dt)
+    mode = mode_of(i, layer, inv_mass, holds)
+    inverse = constants.inverse[i]
+    start_y = wp.vec3()
+    start_drift = constants.drift[i]
+    start_swing = constants.swing[i]
+    if mode != FREE:
+        n = wp.vec3()
+        speed = v[p]
+        if inv_mass[p] > 0.0:
+            n = in_frame(begin.turn[b], holds.normal[i])
+            speed = holds.speed[i]
+            f += dt * in_frame(begin.turn[b], holds.rub[i])
+        part = held_part(mode, n)
+        free = wp.identity(n=3, dtype=float) - part
+        gap = in_frame(begin.turn[b], speed) - single3(begin.v[b]) - wp.cross(single3(begin.w[b]), r) - begin.rate[i]
+        start_y = part * gap
+        start_drift = part + free * start_drift
+        start_swing = free * start_swing - part * wp.skew(r)
+        if mode == STICKS:
+            inverse = wp.mat33()
+        else:
+            along = inverse * n
+            inverse = inverse - wp.outer(along, along) / wp.dot(n, along)
     load_out[i] = f
+    inverse_out[i] = inverse
     m = layer.mass[i]
-    if inv_mass[p] == 0.0:
-        m = 1.0
-        f = in_frame(begin.turn[b], v[p]) - single3(begin.v[b]) - wp.cross(single3(begin.w[b]), r) - begin.rate[i]
     t = -m * wp.skew(r)
     b_out[i] = mat37(
         f[0], m, 0.0, 0.0, t[0, 0], t[0, 1], t[0, 2],
         f[1], 0.0, m, 0.0, t[1, 0], t[1, 1], t[1, 2],
         f[2], 0.0, 0.0, m, t[2, 0], t[2, 1], t[2, 2],
+    )  # fmt: skip
+    d = start_drift
+    s = start_swing
+    x_out[i] = mat37(
+        start_y[0], d[0, 0], d[0, 1], d[0, 2], s[0, 0], s[0, 1], s[0, 2],
+        start_y[1], d[1, 0], d[1, 1], d[1, 2], s[1, 0], s[1, 1], s[1, 2],
+        start_y[2], d[2, 0], d[2, 1], d[2, 2], s[2, 0], s[2, 1], s[2, 2],
     )  # fmt: skip
 
 

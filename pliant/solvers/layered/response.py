@@ -9,7 +9,7 @@ from pliant.launch import launch
 from pliant.model.state import State
 from pliant.physics.rigid import vec6d
 from pliant.solvers.layered import contact_kernels as kernels
-from pliant.solvers.layered.data import Constants, Layer, Moment
+from pliant.solvers.layered.data import Constants, Holds, Layer, Moment
 from pliant.solvers.layered.settings import LayeredSettings
 from pliant.solvers.layered.sums import Sums
 from pliant.solvers.protocol import World
@@ -25,7 +25,8 @@ class Response:
         self.layer, self.adder, self.world, self.settings, self.device = layer, sums, world, settings, device
         self.count, self.bodies = len(layer.mass), sums.bodies
         press = kernels.Press()
-        for name in ("give", "kick", "depth", "push"):
+        press.slot = wp.full(self.count, -1, dtype=int, device=device)
+        for name in ("give", "kick", "depth", "push", "held"):
             setattr(press, name, wp.zeros(self.count, dtype=float, device=device))
         for name in ("normal", "surface", "rub"):
             setattr(press, name, wp.zeros(self.count, dtype=wp.vec3, device=device))
@@ -47,28 +48,34 @@ class Response:
         predicted: Moment,
         weight: wp.array,
         known: tuple[wp.array, wp.array, wp.array, wp.array],
+        held: Holds,
         dt: float,
         moment: Moment,
+        holds: Holds,
     ) -> None:
-        """Write where the bodies are after the contacts to `moment`, and positions and velocities to the state.
+        """Write where the bodies are after the contacts to `moment`, what holds nodes to `holds`, and positions and
+        velocities to the state.
 
         Args:
             predicted: where they are without contacts. weight: of cores to pushes on nodes (b,).
             known: positions and velocities as predicted, and room for those that are written.
+            held: what holds nodes by the step's equations.
         """
         layer, z = self.layer, [self.z, self.z_deep]
         self._each_body(kernels.begin_response, [predicted], [moment, *z])
         found = [contacts.surface, contacts.depth, contacts.slots]
         inputs = [layer, constants, *found, state.inv_mass, state.v, state.x_next, state.v_next, known[0], known[1]]
-        self._each_node(kernels.meet_surfaces, [*inputs, predicted, self.settings.rest_speed], [moment, self.press])
+        self._each_node(
+            kernels.meet_surfaces, [*inputs, predicted, held, self.settings.rest_speed], [moment, self.press]
+        )
         if contacts.slots:
             self._press(state, constants, predicted, weight, moment)
             if self.settings.friction_rounds:
                 self._rub(state, constants, predicted, weight, dt, moment)
             self._each_body(kernels.put_cores, [self.shift], [moment])
         planes = [self.world.planes, self.world.plane_count]
-        inputs = [layer, *found, *planes, state.inv_mass, state.x_next, state.v_next]
-        self._each_node(kernels.put_nodes, inputs, [moment, state.x, state.v, known[2], known[3]])
+        inputs = [layer, *found, *planes, state.inv_mass, state.x_next, state.v_next, self.press, held]
+        self._each_node(kernels.put_nodes, inputs, [moment, state.x, state.v, known[2], known[3], holds])
 
     def _press(self, state: State, constants: Constants, predicted: Moment, weight: wp.array, moment: Moment) -> None:
         """Multipliers of all contacts, for velocities and for positions."""

@@ -41,46 +41,29 @@ def start_at_zero(
 
 
 @wp.kernel
-def start_held(
-    start: int,
-    layer: Layer,
-    inv_mass: wp.array(dtype=float),
-    b: wp.array(dtype=Any),
-    x_out: wp.array(dtype=Any),
-    d_out: wp.array(dtype=Any),
-):
-    """Begin with zero, and with what is prescribed at pinned nodes, whose b it is."""
-    i = start + wp.tid()
-    zero = b[i] - b[i]
-    d_out[i] = zero
-    x_out[i] = zero
-    if inv_mass[layer.first + i] == 0.0:
-        x_out[i] = b[i]
-
-
-@wp.kernel
 def iterate(
     start: int,
     layer: Layer,
     constants: Constants,
-    inv_mass: wp.array(dtype=float),
+    inverse: wp.array(dtype=wp.mat33),
     b: wp.array(dtype=Any),
     x: wp.array(dtype=Any),
     step: int,
     x_out: wp.array(dtype=Any),
     d_inout: wp.array(dtype=Any),
 ):
-    """One iteration: d = alpha D^-1 (b - A x) + beta d; x + d."""
+    """One iteration: d = alpha D^-1 (b - A x) + beta d; x + d.
+
+    D^-1 leaves out what is prescribed, which stays as it was at the start. The spectrum of what is left lies within
+    that of the whole (Cauchy's interlacing), so the same factors do.
+    """
     i = start + wp.tid()
     own = x[i]
-    if inv_mass[layer.first + i] == 0.0:
-        x_out[i] = own
-    else:
-        body = layer.body[i]
-        q = layer.diagonal[i] * own
-        for s in range(layer.row_starts[i], layer.row_starts[i + 1]):
-            q += layer.block[s] * x[layer.row_other[s]]
-        left = b[i] - layer.mass[i] * own - constants.scale[body] * q
-        d = constants.alpha[body, step] * (constants.inverse[i] * left) + constants.beta[body, step] * d_inout[i]
-        d_inout[i] = d
-        x_out[i] = own + d
+    body = layer.body[i]
+    q = layer.diagonal[i] * own
+    for s in range(layer.row_starts[i], layer.row_starts[i + 1]):
+        q += layer.block[s] * x[layer.row_other[s]]
+    left = b[i] - layer.mass[i] * own - constants.scale[body] * q
+    d = constants.alpha[body, step] * (inverse[i] * left) + constants.beta[body, step] * d_inout[i]
+    d_inout[i] = d
+    x_out[i] = own + d

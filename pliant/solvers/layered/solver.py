@@ -15,14 +15,14 @@ from pliant.mesh.layered import LayeredMesh
 from pliant.model.model import Body, Elements, Model
 from pliant.model.state import State
 from pliant.physics.rigid import mat66d, vec6d
-from pliant.solvers.layered import core_kernels, load_kernels, plastic_kernels, solve_kernels
+from pliant.solvers.layered import core_kernels, hold_kernels, load_kernels, plastic_kernels, solve_kernels
 from pliant.solvers.layered.constants import StepConstants
 from pliant.solvers.layered.fit import fitted_core
 from pliant.solvers.layered.response import Response
 from pliant.solvers.layered.rest import LayerRest, layered_elements
 from pliant.solvers.layered.settings import LayeredSettings
 from pliant.solvers.layered.sums import Sums
-from pliant.solvers.layered.tables import layer_tables, new_moment, yielding_tables
+from pliant.solvers.layered.tables import layer_tables, new_holds, new_moment, yielding_tables
 from pliant.solvers.protocol import BodySpec, World
 
 GRAIN = 512
@@ -63,6 +63,7 @@ class Layered:
         counts = [len(rest.mass) for rest in self.rests]
         self.starts = np.concatenate([[0], np.cumsum(counts)])
         self.count = int(self.starts[-1])
+        self.particles = state.count
         n, b = self.count, len(self.bodies)
         self.layer = layer_tables(self.bodies, self.first, device)
         self.sums = Sums(counts, core_kernels.STEP_COLUMNS, device)
@@ -81,7 +82,10 @@ class Layered:
         self.yielding, self.tet_runs = (None, [(0, 0)] * b) if found is None else found
         self.permanent = wp.zeros(self.tet_runs[-1][1], dtype=wp.mat33, device=device)
         self.plastic = wp.zeros(n if found else 0, dtype=wp.vec3, device=device)
+        self.holds, self.next_holds = (new_holds(n, device) for _ in range(2))
+        self.inverse = wp.zeros(n, dtype=wp.mat33, device=device)
         self.has_pins = False
+        self.meets = world.plane_count > 0 or not world.only_planes
         self._constants: dict[float, StepConstants] = {}
         self.reset(state, (self.first, self.first + n))
 
@@ -123,52 +127,63 @@ class Layered:
         b, x, other, d = self._room()
         forced = int(self.world.has_f_ext)
         load = [state.f_ext, self.plastic, forced, dt]
-        if self.has_pins:
-            inputs = [self.layer, self.begin, state.inv_mass, state.v, *load]
-            self._each_node(load_kernels.load_held, inputs, [self.load, b])
-            self._each_node(solve_kernels.start_held, [self.layer, state.inv_mass, b], [x, d])
+        inverse = self.inverse if self.is_held_anywhere else constants.data.inverse
+        if self.is_held_anywhere:
+            inputs = [self.layer, constants.data, self.begin, self.holds, state.inv_mass, state.v, *load]
+            self._each_node(load_kernels.load_held, inputs, [self.load, b, x, self.inverse])
         else:
             self._each_node(load_kernels.load_free, [self.layer, self.begin, *load], [b])
             self._each_node(solve_kernels.start_at_zero, [self.layer, constants.data, b], [x, d])
-        for k in range(0 if self.has_pins else 1, constants.iterations):
-            inputs = [self.layer, constants.data, state.inv_mass, b, x, k]
+        for k in range(0 if self.is_held_anywhere else 1, constants.iterations):
+            inputs = [self.layer, constants.data, inverse, b, x, k]
             self._each_node(solve_kernels.iterate, inputs, [other, d])
             x, other = other, x
         parts = [self.y, self.drift, self.swing]
-        if self.has_pins:
+        if self.is_held_anywhere:
             self._each_node(load_kernels.part_held, [x], parts)
         else:
             self._each_node(load_kernels.part_free, [constants.data, x], parts)
 
+    @property
+    def is_held_anywhere(self) -> bool:
+        """Whether nodes can be held: pinned, or by colliders."""
+        return self.has_pins or self.meets
+
     def _room(self) -> list[wp.array]:
-        """Vectors of a solve: four columns where nothing is pinned, else seven."""
-        if self.has_pins not in self._columns:
-            kind = load_kernels.mat37 if self.has_pins else load_kernels.mat34
-            self._columns[self.has_pins] = [wp.zeros(self.count, dtype=kind, device=self.device) for _ in range(4)]
-        return self._columns[self.has_pins]
+        """Vectors of a solve: four columns where nothing is held, else seven."""
+        held = self.is_held_anywhere
+        if held not in self._columns:
+            kind = load_kernels.mat37 if held else load_kernels.mat34
+            self._columns[held] = [wp.zeros(self.count, dtype=kind, device=self.device) for _ in range(4)]
+        return self._columns[held]
 
     def _move(self, state: State, constants: StepConstants, dt: float) -> None:
         """The cores, the nodes after them, and both momenta."""
         forced = int(self.world.has_f_ext)
         found = [self.y, self.drift, self.swing]
-        inputs = [self.layer, constants.data, self.begin, *found, self.load, state.inv_mass, state.f_ext, forced]
-        self.sums.add_up(core_kernels.sum_step, [*inputs, int(self.has_pins)], [], self.before)
+        given = [self.load, self.holds, state.inv_mass, state.f_ext, forced, int(self.is_held_anywhere)]
+        inputs = [self.layer, constants.data, self.begin, *found, *given]
+        self.sums.add_up(core_kernels.sum_step, inputs, [], self.before)
         moved = [self.layer, self.begin, self.before, dt]
         self._each_body(core_kernels.move_cores, moved, [self.change, self.next])
         self._each_node(core_kernels.move_nodes, [self.layer, self.begin, *found, self.change, dt], [self.next])
         self.sums.add_up(
             core_kernels.sum_after, [self.layer, constants.data, state.inv_mass, self.next], [], self.after
         )
+        if self.meets:
+            inputs = [self.layer, constants.data, self.begin, self.next, self.load, self.change, state.inv_mass]
+            self._each_node(hold_kernels.read_holds, [*inputs, self.holds, dt], [self.next_holds])
         kept = [self.layer, self.begin, self.before, self.after, int(self.settings.keep_momentum), dt]
         self._each_body(core_kernels.keep_momenta, kept, [self.next, self.weight])
-        shown = [self.layer, state.inv_mass, state.x, state.v, dt]
+        shown = [self.layer, self.next_holds, state.inv_mass, state.x, state.v, dt]
         places = [state.x_next, state.v_next, self.next_x, self.next_v]
         self._each_node(core_kernels.show_nodes, shown, [self.next, *places])
 
     def resolve(self, state: State, contacts: Contacts, dt: float) -> None:
         data = self.constants(dt).data
         known = (self.next_x, self.next_v, self.known_x, self.known_v)
-        self.response.answer(state, contacts, data, self.next, self.weight, known, dt, self.moment)
+        held = self.next_holds
+        self.response.answer(state, contacts, data, self.next, self.weight, known, held, dt, self.moment, self.holds)
         if self.yielding is not None:
             launch(
                 plastic_kernels.yield_tets,
@@ -205,13 +220,15 @@ class Layered:
             nodes = slice(low - self.first, high - self.first)
             values["c"][b], values["turn"][b], values["v"][b], values["w"][b] = core.c, core.turn, core.v, core.w
             values["u"][nodes], values["rate"][nodes] = core.u, core.rate
+            values["mode"][nodes] = 0
             values["known_x"][nodes], values["known_v"][nodes] = x[low:high], v[low:high]
         for name, array in self._own().items():
             array.assign(values[name])
 
     def _own(self) -> dict[str, wp.array]:
         moment = {name: getattr(self.moment, name) for name in ("c", "turn", "v", "w", "u", "rate")}
-        return moment | {"known_x": self.known_x, "known_v": self.known_v}
+        holds = {name: getattr(self.holds, name) for name in ("mode", "normal", "speed", "rub", "grip")}
+        return moment | holds | {"known_x": self.known_x, "known_v": self.known_v}
 
     def scratch(self) -> dict[str, wp.array]:
         return self._own() | {"permanent": self.permanent}
@@ -258,7 +275,12 @@ class Layered:
         return 0
 
     def held_impulses(self) -> tuple[np.ndarray, np.ndarray] | None:
-        return None
+        normal, impulse = (np.zeros((self.particles, 3)) for _ in range(2))
+        own = slice(self.first, self.first + self.count)
+        held = self.next_holds.mode.numpy() != 0
+        normal[own] = np.where(held[:, None], self.next_holds.normal.numpy(), 0.0)
+        impulse[own] = np.where(held[:, None], self.next_holds.impulse.numpy(), 0.0)
+        return normal, impulse
 
     def stable_step(self, state: State) -> float:
         return math.inf

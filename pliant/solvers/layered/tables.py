@@ -6,7 +6,7 @@ import numpy as np
 import warp as wp
 
 from pliant.model.model import Body
-from pliant.solvers.layered.data import Chunks, Layer, Moment
+from pliant.solvers.layered.data import Chunks, Holds, Layer, Moment
 from pliant.solvers.layered.plastic_kernels import Yielding
 from pliant.solvers.layered.rest import LayerRest
 
@@ -83,6 +83,16 @@ def new_moment(bodies: int, nodes: int, device: str) -> Moment:
     moment.turn = wp.array(np.tile(np.eye(3), (bodies, 1, 1)), dtype=wp.mat33d, device=device)
     moment.u, moment.rate = (wp.zeros(nodes, dtype=wp.vec3, device=device) for _ in range(2))
     return moment
+
+
+def new_holds(nodes: int, device: str) -> Holds:
+    """Room for what holds nodes; nothing does."""
+    holds = Holds()
+    holds.mode = wp.zeros(nodes, dtype=int, device=device)
+    holds.grip = wp.zeros(nodes, dtype=wp.vec2, device=device)
+    for name in ("normal", "speed", "rub", "impulse"):
+        setattr(holds, name, wp.zeros(nodes, dtype=wp.vec3, device=device))
+    return holds
 
 
 def yielding_tables(bodies: list[Body], device: str) -> tuple[Yielding, list[tuple[int, int]]] | None:
