@@ -10,7 +10,7 @@ from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.texel_cells import Cells
 from pliant.mesh.texel_seeds import APART, thinned
 
-ROUNDS = 25
+ROUNDS, SWELLING = 25, 8
 SAMPLES = np.array(
     [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0.5, 0.5, 0], [0, 0.5, 0.5], [0.5, 0, 0.5], [1 / 3, 1 / 3, 1 / 3]]
 )
@@ -56,7 +56,27 @@ def coarse_core(
     if faulty.any() or outside.any():
         # the feet themselves are a closed surface inside
         return feet, triangles
-    return seeds, net.astype(np.int32)
+    return _swollen(seeds, net, distance, mesh.volume()), net.astype(np.int32)
+
+
+def _swollen(vertices: np.ndarray, triangles: np.ndarray, distance: SignedDistance, wanted: float) -> np.ndarray:
+    """A core's vertices (c, 3) moved along their normals until it has a volume [m^3], as far as it stays inside.
+
+    Chords cut corners: without this a core of a few hundred triangles would be too light.
+    """
+    part = 1.0
+    for _ in range(SWELLING):
+        mesh = SurfaceMesh(vertices, triangles)
+        step = part * (wanted - mesh.volume()) / float(mesh.areas().sum())
+        normals = np.zeros_like(vertices)
+        for k in range(3):
+            np.add.at(normals, triangles[:, k], mesh.areas()[:, None] * mesh.normals())
+        moved = vertices + step * normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
+        if _outside(moved, triangles, distance).any():
+            part *= 0.5
+        else:
+            vertices = moved
+    return vertices
 
 
 def _spaced(points: np.ndarray, normals: np.ndarray, apart: float) -> np.ndarray:

@@ -168,6 +168,13 @@ class LayeredMesh:
         """The core's surface."""
         return SurfaceMesh(self.core_vertices, self.core_triangles, f"{self.name} core")
 
+    def inner_mesh(self) -> SurfaceMesh:
+        """The inside of the layer: triangles over feet, closed; what it encloses is what the layer leaves of the body.
+
+        Some have no area where nodes share a foot.
+        """
+        return SurfaceMesh(self.feet, self.foot[self.triangles], f"{self.name} inside")
+
     def surface(self) -> np.ndarray:
         """Triangles of the outside (t, 3) int32, counter-clockwise from outside."""
         return self.triangles
