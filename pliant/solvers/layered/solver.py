@@ -235,7 +235,7 @@ class Layered:
 
     def cores(self) -> Cores:
         """Where the cores are now, in the order of the layered bodies; reads back from the device."""
-        c, turn, v, w = (getattr(self.moment, name).numpy() for name in ("c", "turn", "v", "w"))
+        c, turn, v, w = (getattr(self.moment, name).numpy().copy() for name in ("c", "turn", "v", "w"))
         world = lambda vectors: np.einsum("bij,bj->bi", turn, vectors)
         return Cores(c, turn, world(v), world(w))
 
