@@ -8,7 +8,7 @@ import numpy as np
 import warp as wp
 
 from pliant.launch import launch, record
-from pliant.solvers.layered import load_kernels, solve_kernels
+from pliant.solvers.layered import cpu_native, load_kernels, solve_kernels
 from pliant.solvers.layered.data import Constants, Layer
 from pliant.solvers.layered.settings import LayeredSettings
 
@@ -112,11 +112,13 @@ class StepConstants:
 
     def _follow_cores(self, mass: np.ndarray) -> None:
         """How the layer lags behind its core, A^-1 M_ec, and what a node gives where all are pushed."""
-        b, x, other, d = (wp.zeros(self.count, dtype=load_kernels.mat37, device=self.device) for _ in range(4))
+        b, x, other, d = (wp.zeros(self.count, dtype=load_kernels.mat38, device=self.device) for _ in range(4))
         self._now(load_kernels.load_core, [self.layer], [b])
         self._now(solve_kernels.start_at_zero, [self.layer, self.data, b], [x, d])
         for k in range(1, self.length):
-            self._now(solve_kernels.iterate, [self.layer, self.data, self.data.inverse, b, x, k], [other, d])
+            with record() as recording:
+                iterate(self.layer, self.data, self.data.inverse, (b, x, other, d), k, self.device)
+            recording.replay()
             x, other = other, x
         found = x.numpy().astype(np.float64)
         drift, swing = found[:, :, 1:4], found[:, :, 4:7]
@@ -128,6 +130,26 @@ class StepConstants:
         for name, table in (("drift", drift), ("swing", swing), ("give", give)):
             values = np.ascontiguousarray(table.astype(np.float32))
             setattr(self.data, name, wp.array(values, dtype=wp.mat33, device=self.device))
+
+
+def iterate(
+    layer: Layer,
+    data: Constants,
+    inverse: wp.array,
+    vectors: tuple[wp.array, wp.array, wp.array, wp.array],
+    step: int,
+    device: str,
+) -> None:
+    """One iteration of a solve: from b, x, room for the next x, and the last move d."""
+    b, x, after, d = vectors
+    inputs = [layer, data, inverse, b, x, step]
+    count = len(layer.mass)
+    if device == "cpu":
+        kernel = cpu_native.iterate8 if b.dtype is load_kernels.mat38 else cpu_native.iterate4
+        run = int(cpu_native.RUN)
+        launch(kernel, -(-count // run), inputs, [after, d], device=device, grain=512 // run)
+    else:
+        launch(solve_kernels.iterate, count, inputs, [after, d], device=device)
 
 
 def _iterations(condition: float, tolerance: float, most: int) -> int:

@@ -15,7 +15,7 @@ from pliant.solvers.layered.data import FREE, SLIDES, STICKS, Constants, Holds, 
 wp.set_module_options({"enable_backward": False})
 
 mat34 = wp.types.matrix(shape=(3, 4), dtype=float)
-mat37 = wp.types.matrix(shape=(3, 7), dtype=float)
+mat38 = wp.types.matrix(shape=(3, 8), dtype=float)
 
 
 @wp.func
@@ -147,8 +147,8 @@ def load_held(
     has_f_ext: int,
     dt: float,
     load_out: wp.array(dtype=wp.vec3),
-    b_out: wp.array(dtype=mat37),
-    x_out: wp.array(dtype=mat37),
+    b_out: wp.array(dtype=mat38),
+    x_out: wp.array(dtype=mat38),
     inverse_out: wp.array(dtype=wp.mat33),
 ):
     """Right-hand sides where nodes are pinned or lie on surfaces: the load and M_ec, and where to start.
@@ -187,30 +187,30 @@ def load_held(
     inverse_out[i] = inverse
     m = layer.mass[i]
     t = -m * wp.skew(r)
-    b_out[i] = mat37(
-        f[0], m, 0.0, 0.0, t[0, 0], t[0, 1], t[0, 2],
-        f[1], 0.0, m, 0.0, t[1, 0], t[1, 1], t[1, 2],
-        f[2], 0.0, 0.0, m, t[2, 0], t[2, 1], t[2, 2],
+    b_out[i] = mat38(
+        f[0], m, 0.0, 0.0, t[0, 0], t[0, 1], t[0, 2], 0.0,
+        f[1], 0.0, m, 0.0, t[1, 0], t[1, 1], t[1, 2], 0.0,
+        f[2], 0.0, 0.0, m, t[2, 0], t[2, 1], t[2, 2], 0.0,
     )  # fmt: skip
     d = start_drift
     s = start_swing
-    x_out[i] = mat37(
-        start_y[0], d[0, 0], d[0, 1], d[0, 2], s[0, 0], s[0, 1], s[0, 2],
-        start_y[1], d[1, 0], d[1, 1], d[1, 2], s[1, 0], s[1, 1], s[1, 2],
-        start_y[2], d[2, 0], d[2, 1], d[2, 2], s[2, 0], s[2, 1], s[2, 2],
+    x_out[i] = mat38(
+        start_y[0], d[0, 0], d[0, 1], d[0, 2], s[0, 0], s[0, 1], s[0, 2], 0.0,
+        start_y[1], d[1, 0], d[1, 1], d[1, 2], s[1, 0], s[1, 1], s[1, 2], 0.0,
+        start_y[2], d[2, 0], d[2, 1], d[2, 2], s[2, 0], s[2, 1], s[2, 2], 0.0,
     )  # fmt: skip
 
 
 @wp.kernel
-def load_core(start: int, layer: Layer, b_out: wp.array(dtype=mat37)):
+def load_core(start: int, layer: Layer, b_out: wp.array(dtype=mat38)):
     """Right-hand sides M_ec of a layer at rest, behind a column of zeros."""
     i = start + wp.tid()
     m = layer.mass[i]
     t = -m * wp.skew(layer.rest[i])
-    b_out[i] = mat37(
-        0.0, m, 0.0, 0.0, t[0, 0], t[0, 1], t[0, 2],
-        0.0, 0.0, m, 0.0, t[1, 0], t[1, 1], t[1, 2],
-        0.0, 0.0, 0.0, m, t[2, 0], t[2, 1], t[2, 2],
+    b_out[i] = mat38(
+        0.0, m, 0.0, 0.0, t[0, 0], t[0, 1], t[0, 2], 0.0,
+        0.0, 0.0, m, 0.0, t[1, 0], t[1, 1], t[1, 2], 0.0,
+        0.0, 0.0, 0.0, m, t[2, 0], t[2, 1], t[2, 2], 0.0,
     )  # fmt: skip
 
 
@@ -236,12 +236,12 @@ def part_free(
 @wp.kernel
 def part_held(
     start: int,
-    x: wp.array(dtype=mat37),
+    x: wp.array(dtype=mat38),
     y_out: wp.array(dtype=wp.vec3),
     drift_out: wp.array(dtype=wp.mat33),
     swing_out: wp.array(dtype=wp.mat33),
 ):
-    """The same of seven columns."""
+    """The same of seven columns; the eighth fills up the row."""
     i = start + wp.tid()
     s = x[i]
     y_out[i] = wp.vec3(s[0, 0], s[1, 0], s[2, 0])

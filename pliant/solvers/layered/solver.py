@@ -16,7 +16,7 @@ from pliant.model.model import Body, Elements, Model
 from pliant.model.state import State
 from pliant.physics.rigid import mat66d, vec6d
 from pliant.solvers.layered import core_kernels, hold_kernels, load_kernels, plastic_kernels, solve_kernels
-from pliant.solvers.layered.constants import StepConstants
+from pliant.solvers.layered.constants import StepConstants, iterate
 from pliant.solvers.layered.fit import fitted_core
 from pliant.solvers.layered.response import Response
 from pliant.solvers.layered.rest import LayerRest, layered_elements
@@ -135,8 +135,7 @@ class Layered:
             self._each_node(load_kernels.load_free, [self.layer, self.begin, *load], [b])
             self._each_node(solve_kernels.start_at_zero, [self.layer, constants.data, b], [x, d])
         for k in range(0 if self.is_held_anywhere else 1, constants.iterations):
-            inputs = [self.layer, constants.data, inverse, b, x, k]
-            self._each_node(solve_kernels.iterate, inputs, [other, d])
+            iterate(self.layer, constants.data, inverse, (b, x, other, d), k, self.device)
             x, other = other, x
         parts = [self.y, self.drift, self.swing]
         if self.is_held_anywhere:
@@ -153,7 +152,7 @@ class Layered:
         """Vectors of a solve: four columns where nothing is held, else seven."""
         held = self.is_held_anywhere
         if held not in self._columns:
-            kind = load_kernels.mat37 if held else load_kernels.mat34
+            kind = load_kernels.mat38 if held else load_kernels.mat34
             self._columns[held] = [wp.zeros(self.count, dtype=kind, device=self.device) for _ in range(4)]
         return self._columns[held]
 
