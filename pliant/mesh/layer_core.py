@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.errors import InputError
+from pliant.mesh.layer_feet import Net
 from pliant.mesh.solid.distance import SignedDistance
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.texel_cells import Cells
@@ -34,7 +35,11 @@ def coarse_core(
     for k in range(3):
         np.add.at(normals, triangles[:, k], mesh.normals())
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
-    home = _spaced(feet, normals, 0.75 * spacing)
+    # sharp places first, so that the core keeps its edges
+    flat = np.full(len(feet), np.inf)
+    np.minimum.at(flat, triangles.ravel(), (normals[triangles] * mesh.normals()[:, None]).sum(axis=2).ravel())
+    order = np.lexsort((np.arange(len(feet)), np.round(flat, 1)))
+    home = order[_spaced(feet[order], normals[order], 0.75 * spacing)]
     cells = Cells(feet, triangles.astype(np.int64), device)
     seeds = feet[home]
     cell = cells.grown(home, seeds)
@@ -45,18 +50,34 @@ def coarse_core(
         seeds = feet[home]
         cell = cells.grown(home, seeds, cell)
         wanting = np.append(wanting, True)
+    before = -1
     for _ in range(ROUNDS):
         home, seeds, cell, faulty = cells.repaired(home, seeds, cell, wanting)
         net = cells.net(cell)
-        outside = _outside(seeds, net, distance)
-        if not outside.any() or faulty.any():
-            break
+        outside = outside_of(seeds, net, distance)
         wanting = np.zeros(len(home), bool)
         wanting[net[outside]] = True
-    if faulty.any() or outside.any():
+        if not outside.any() or faulty.any() or len(home) == before:
+            break
+        before = len(home)
+    if faulty.any():
         # the feet themselves are a closed surface inside
         return feet, triangles
+    seeds = _drawn_in(seeds, net, distance)
     return _swollen(seeds, net, distance, mesh.volume()), net.astype(np.int32)
+
+
+def _drawn_in(vertices: np.ndarray, triangles: np.ndarray, distance: SignedDistance) -> np.ndarray:
+    """Vertices (c, 3) of triangles that reach out drawn to the mean of their neighbours, as often as it helps."""
+    net = Net(triangles, len(vertices))
+    for _ in range(ROUNDS):
+        outside = outside_of(vertices, triangles, distance)
+        if not outside.any():
+            break
+        marked = np.zeros(len(vertices), bool)
+        marked[triangles[outside]] = True
+        vertices = np.where(marked[:, None], 0.5 * (vertices + net.mean(vertices)), vertices)
+    return vertices
 
 
 def _swollen(vertices: np.ndarray, triangles: np.ndarray, distance: SignedDistance, wanted: float) -> np.ndarray:
@@ -72,7 +93,7 @@ def _swollen(vertices: np.ndarray, triangles: np.ndarray, distance: SignedDistan
         for k in range(3):
             np.add.at(normals, triangles[:, k], mesh.areas()[:, None] * mesh.normals())
         moved = vertices + step * normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
-        if _outside(moved, triangles, distance).any():
+        if outside_of(moved, triangles, distance).sum() > outside_of(vertices, triangles, distance).sum():
             part *= 0.5
         else:
             vertices = moved
@@ -93,7 +114,7 @@ def _spaced(points: np.ndarray, normals: np.ndarray, apart: float) -> np.ndarray
         step *= 2.0
 
 
-def _outside(vertices: np.ndarray, triangles: np.ndarray, distance: SignedDistance) -> np.ndarray:
+def outside_of(vertices: np.ndarray, triangles: np.ndarray, distance: SignedDistance) -> np.ndarray:
     """Triangles with a point outside (k,) bool."""
     points = np.einsum("sc,kcd->ksd", SAMPLES, vertices[triangles])
     return (distance.at(points.reshape(-1, 3)).reshape(len(triangles), -1) >= 0.0).any(axis=1)
@@ -104,7 +125,7 @@ def check_core(core: SurfaceMesh, distance: SignedDistance, where: str) -> None:
     core.check(where)
     if not core.is_closed() or core.volume() <= 0.0:
         raise InputError("the core is not closed, or inside out", where, "Give a closed surface that faces outward")
-    outside = _outside(core.vertices, core.triangles, distance)
+    outside = outside_of(core.vertices, core.triangles, distance)
     if outside.any():
         raise InputError(
             f"{int(outside.sum())} of {len(outside)} triangles of the core reach out of the body",

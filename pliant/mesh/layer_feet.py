@@ -15,19 +15,22 @@ import numpy as np
 from pliant.mesh import arrays
 from pliant.mesh.solid.distance import SignedDistance
 from pliant.mesh.solid.thickness import thickness_at
-from pliant.mesh.surface import EDGE_CORNERS
+from pliant.mesh.surface import EDGE_CORNERS, SurfaceMesh
 
 HALF = 0.42
 """Depth of a foot as a part of the thickness below its node."""
 LEAST_COSINE = 0.3
 """Between a node's way inwards and the normals around it; ways are smoothed only as far."""
 MOST_SMOOTHING = 60
-SETTLE_ROUNDS, BLIND = 30, 0.1
+SETTLE_ROUNDS, STEEPEST_ROUNDS, BLIND = 15, 10, 0.1
 SLOPE = 0.6
 """Most that the depth may change over a distance."""
-SOUND = 2e-3
-"""Least volume of a tet, in thirds of its node triangle times its least depth."""
-RELAX_ROUNDS, SHRINK_ROUNDS, STRAIGHT_ROUNDS, SHRINK = 40, 15, 60, 0.85
+SOUND, LEAST_SOUND = 0.08, 0.01
+"""Volume of a tet that is aimed at, and that must do, in thirds of its node triangle times its least depth."""
+PHASES, SHRINK = (40, 15, 25, 40), 0.85
+"""Rounds in which feet are smoothed, drawn outwards, put straight below their nodes, and nodes smoothed."""
+SHALLOWEST = 0.15
+"""Depth that feet are not drawn beyond, in mean edges around a node."""
 SAME = 1e-9
 """Distance below which two feet are one, in parts of the body's size."""
 
@@ -37,15 +40,19 @@ class Feet:
     """Feet of n nodes.
 
     Attributes:
-        feet: (f, 3) [m]. foot: of each node (n,) int32. tets: (m, 4) int32 over nodes, then feet; all positive.
+        nodes: (n, 3) [m]. feet: (f, 3) [m]. foot: of each node (n,) int32.
+        tets: (m, 4) int32 over nodes, then feet; all positive.
         drawn: nodes whose foot was moved because a prism would have turned over.
+        moved: nodes that were moved themselves, because no foot would do.
         dropped: tets that were left out because they stayed inside out.
     """
 
+    nodes: np.ndarray
     feet: np.ndarray
     foot: np.ndarray
     tets: np.ndarray
     drawn: int
+    moved: int
     dropped: int
 
 
@@ -130,7 +137,7 @@ def _least_cosine(ways: np.ndarray, normals: np.ndarray, net: Net) -> np.ndarray
 def _steepest(ways: np.ndarray, normals: np.ndarray, net: Net) -> np.ndarray:
     """Ways turned towards the normal they see least, where one is nearly behind them."""
     ways = ways.copy()
-    for _ in range(30):
+    for _ in range(STEEPEST_ROUNDS):
         seen = (ways[net.triangles] * normals[:, None]).sum(axis=2)
         low = _least_cosine(ways, normals, net)
         if (low >= LEAST_COSINE).all():
@@ -186,45 +193,66 @@ def tet_volumes(points: np.ndarray, tets: np.ndarray) -> np.ndarray:
 def place_feet(nodes: np.ndarray, triangles: np.ndarray, reach: np.ndarray, distance: SignedDistance) -> Feet:
     """Feet at ``nodes + reach``, moved where prisms would turn inside out or feet lie outside.
 
+    First feet are drawn to the mean of their neighbours, then outwards, then straight below their nodes; at last nodes
+    that no foot is sound for are drawn to the mean of their neighbours themselves.
+
     Args:
         nodes: (n, 3) [m]. triangles: of them (t, 3), closed.
         reach: from each node to where its foot should be (n, 3) [m].
         distance: to the surface that the feet must lie inside.
     """
     count = len(nodes)
-    net, own = Net(triangles, count), np.arange(count)
-    tets = prisms(triangles, own, count)
-    corners = nodes[net.triangles]
-    area = 0.5 * np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
-    reach = reach.copy()
-    drawn = np.zeros(count, bool)
-    for k in range(RELAX_ROUNDS + SHRINK_ROUNDS + STRAIGHT_ROUNDS):
-        volumes = tet_volumes(np.concatenate([nodes, nodes + reach]), tets).reshape(-1, 3)
-        deep = np.linalg.norm(reach, axis=1)[net.triangles].min(axis=1)
-        bad = np.zeros(count, bool)
-        bad[net.triangles[(volumes < (SOUND * area * deep / 3.0)[:, None]).any(axis=1)]] = True
+    net = Net(triangles, count)
+    tets = prisms(triangles, np.arange(count), count)
+    nodes, reach = nodes.copy(), reach.copy()
+    spacing = np.bincount(net.one, np.linalg.norm(nodes[net.one] - nodes[net.two], axis=1), count) / net.degree
+    floor = np.minimum(SHALLOWEST * spacing, np.linalg.norm(reach, axis=1))
+    drawn, moved = np.zeros(count, bool), np.zeros(count, bool)
+    for k in range(sum(PHASES)):
+        phase = int(np.searchsorted(np.cumsum(PHASES), k, side="right"))
+        bad = _bad(nodes, reach, tets, net, SOUND if phase == 0 else LEAST_SOUND)
         if not bad.any():
             break
         drawn |= bad
-        if k < RELAX_ROUNDS:
+        if phase == 0:
             wide = net.spread(bad)
             reach[wide] = 0.5 * (reach[wide] + net.mean(reach)[wide])
             continue
-        if k == RELAX_ROUNDS + SHRINK_ROUNDS:
+        depth = np.linalg.norm(reach, axis=1)
+        if phase >= 2:
             # means of ways may point past a triangle; straight ones do not, and are sound once they are short
+            wide = bad
+            if phase == 3:
+                nodes[bad] = 0.5 * (nodes[bad] + net.mean(nodes)[bad])
+                moved |= bad
+                wide = net.spread(bad)
             straight = -_normals(nodes, net)[1]
-            reach[bad] = np.linalg.norm(reach[bad], axis=1, keepdims=True) * straight[bad]
-        reach[bad] *= SHRINK
+            reach[wide] = depth[wide, None] * straight[wide]
+        reach[bad] *= (np.maximum(SHRINK * depth, floor) / np.maximum(depth, 1e-300))[bad, None]
+    if moved.any():
+        distance = SignedDistance(SurfaceMesh(nodes, triangles), distance.device)
     for _ in range(20):
         out = distance.at(nodes + reach) >= 0.0
         if not out.any():
             break
         drawn |= out
         reach[out] *= 0.5
-    return _numbered(nodes, nodes + reach, net, tets, float(np.ptp(nodes, axis=0).max()), int(drawn.sum()))
+    size = float(np.ptp(nodes, axis=0).max())
+    return _numbered(nodes, nodes + reach, tets, size, int(drawn.sum()), int(moved.sum()))
 
 
-def _numbered(nodes: np.ndarray, feet: np.ndarray, net: Net, tets: np.ndarray, size: float, drawn: int) -> Feet:
+def _bad(nodes: np.ndarray, reach: np.ndarray, tets: np.ndarray, net: Net, least: float) -> np.ndarray:
+    """Nodes of prisms with a tet below the least volume (n,) bool."""
+    corners = nodes[net.triangles]
+    area = 0.5 * np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    volumes = tet_volumes(np.concatenate([nodes, nodes + reach]), tets).reshape(-1, 3)
+    deep = np.linalg.norm(reach, axis=1)[net.triangles].min(axis=1)
+    bad = np.zeros(len(nodes), bool)
+    bad[net.triangles[(volumes < (least * area * deep / 3.0)[:, None]).any(axis=1)]] = True
+    return bad
+
+
+def _numbered(nodes: np.ndarray, feet: np.ndarray, tets: np.ndarray, size: float, drawn: int, moved: int) -> Feet:
     """Feet at one place made one, and tets that are flat or stayed inside out left out."""
     count = len(nodes)
     keys = np.round(feet / (SAME * size)).astype(np.int64)
@@ -240,4 +268,5 @@ def _numbered(nodes: np.ndarray, feet: np.ndarray, net: Net, tets: np.ndarray, s
     sides = [((points[tets[:, i]] - points[tets[:, j]]) ** 2).sum(axis=1) for i in range(4) for j in range(i)]
     longest = np.max(sides, axis=0)
     sound = tet_volumes(points, tets) > 1e-9 * longest**1.5
-    return Feet(feet, foot.astype(np.int32), tets[sound & ~empty].astype(np.int32), drawn, int((~sound & ~empty).sum()))
+    kept = tets[sound & ~empty].astype(np.int32)
+    return Feet(nodes, feet, foot.astype(np.int32), kept, drawn, moved, int((~sound & ~empty).sum()))

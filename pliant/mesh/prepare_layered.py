@@ -17,7 +17,7 @@ from pliant.mesh import cache
 from pliant.mesh.atlas import make_atlas
 from pliant.mesh.closest import closest_points
 from pliant.mesh.embed import embed
-from pliant.mesh.layer_core import check_core, coarse_core
+from pliant.mesh.layer_core import check_core, coarse_core, outside_of
 from pliant.mesh.layer_feet import Net, depths, place_feet, settled, ways_inward
 from pliant.mesh.layer_settings import LayerSettings
 from pliant.mesh.layered import LayeredMesh
@@ -173,6 +173,9 @@ def _made(
             hosts, weights = closest_points(nodes, core)
             reach = np.einsum("nk,nkd->nd", weights, core.vertices[hosts]) - nodes
         feet = place_feet(nodes, triangles, reach, distance)
+        nodes = feet.nodes
+        if feet.moved:
+            distance = SignedDistance(SurfaceMesh(nodes, triangles, surface.name), device)
     with stage("making the core", 0.7):
         if core is None:
             wanted = settings.core_triangles
@@ -195,12 +198,13 @@ def _made(
         "thickness": thickness,
         "thinnest": float(depth.min()),
         "thin_nodes": int((depth < 0.5 * thickness).sum()),
-        "settled_nodes": moved,
+        "settled_nodes": moved + feet.moved,
         "drawn_feet": feet.drawn,
         "dropped_tets": feet.dropped,
         "volume": layered.surface_mesh().volume(),
         "layer_volume": float(layered.volumes().sum()),
         "core_volume": layered.core_mesh().volume(),
+        "core_outside": int(outside_of(core_vertices, core_triangles, distance).sum()),
     }
     notes += _notes(facts["layer"], len(nodes))
     layered = dataclasses.replace(layered, notes=tuple(dict.fromkeys([*notes, *layered.check()])))
@@ -284,6 +288,8 @@ def _notes(facts: dict[str, Any], count: int) -> list[str]:
             f"The layer is thinner than half of {facts['thickness']:.3g} m at {facts['thin_nodes']:,} of {count:,} "
             f"nodes, at least {facts['thinnest']:.3g} m: the body is thin or sharp there"
         )
+    if facts["core_outside"]:
+        notes.append(f"{facts['core_outside']:,} triangles of the core reach out of the body, where it is thinnest")
     if facts["dropped_tets"]:
         notes.append(f"{facts['dropped_tets']:,} tets that stayed flat or inside out were left out")
     return notes

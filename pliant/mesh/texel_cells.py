@@ -118,6 +118,10 @@ class Cells:
         for _ in range(REPAIR_ROUNDS):
             if not faulty.any():
                 break
+            # a cell of one vertex can be in the wrong only because of its neighbours
+            stuck = faulty & (np.bincount(cell, minlength=len(home)) == 1)
+            one, two = cell[self.edges].T
+            faulty[two[stuck[one]]] = faulty[one[stuck[two]]] = True
             gap = np.linalg.norm(self.vertices - seeds[cell], axis=1)
             taken = np.zeros(len(gap), bool)
             taken[home] = True
@@ -125,6 +129,7 @@ class Cells:
             choice = choice[np.lexsort((choice, -gap[choice], cell[choice]))]
             _, first = np.unique(cell[choice], return_index=True)
             if not len(first):
+                faulty = self.faulty(cell, len(home))
                 break
             more = choice[first]
             home, seeds = np.concatenate([home, more]), np.concatenate([seeds, self.vertices[more]])

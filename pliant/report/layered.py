@@ -115,10 +115,27 @@ def _cut_picture(studio: Studio, mesh: LayeredMesh, palette: np.ndarray) -> Pict
         (first < len(outside))[:, None], palette[mesh.chart_of[np.minimum(first, len(mesh.nodes) - 1)]], CLAY
     )
     triangles = np.arange(3 * len(shell.triangles)).reshape(-1, 3)
-    core = mesh.core_vertices[mesh.core_triangles]
+    core = _clipped(mesh.core_vertices[mesh.core_triangles], towards, float(middle @ towards))
     return Picture(
         "layer",
-        f"The layer of {len(mesh.tets):,} tets cut open; dark: the core.",
+        f"The layer of {len(mesh.tets):,} tets cut open; dark: the core, of which the back half is drawn.",
         "The body cut through the middle: a coloured rim around a dark core.",
         studio.draw(shell.triangles.reshape(-1, 3), triangles, colors, ((core, CORE),)),
     )
+
+
+def _clipped(triangles: np.ndarray, normal: np.ndarray, height: float) -> np.ndarray:
+    """The parts of triangles (k, 3, 3) [m] behind a plane, as triangles (t, 3, 3) [m]."""
+    above = triangles @ normal - height
+    found = [triangles[(above <= 0.0).all(axis=1)]]
+    for first in range(3):
+        a, b, c = (triangles[:, (first + i) % 3] for i in range(3))
+        ha, hb, hc = (above[:, (first + i) % 3] for i in range(3))
+        between = lambda p, q, hp, hq, rows: p[rows] + (hp / (hp - hq))[rows, None] * (q - p)[rows]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            one = (ha <= 0.0) & (hb > 0.0) & (hc > 0.0)
+            found.append(np.stack([a[one], between(a, b, ha, hb, one), between(a, c, ha, hc, one)], axis=1))
+            two = (ha > 0.0) & (hb <= 0.0) & (hc <= 0.0)
+            ab, ac = between(a, b, ha, hb, two), between(a, c, ha, hc, two)
+        found += [np.stack([ab, b[two], c[two]], axis=1), np.stack([ab, c[two], ac], axis=1)]
+    return np.concatenate(found)
