@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Protocol
 
 import numpy as np
 import warp as wp
@@ -14,7 +15,7 @@ from pliant.collide.soft.careful import Careful
 from pliant.collide.soft.features import THIN, Features
 from pliant.collide.soft.narrow_kernels import Moves, Rows, Surfaces, touch_edges, touch_triangles
 from pliant.collide.soft.settings import ContactSettings
-from pliant.launch import launch, repeat_while
+from pliant.launch import copy, launch, repeat_while
 from pliant.model.model import Model
 from pliant.model.state import State
 
@@ -56,6 +57,18 @@ class BodyContactList:
 
     def __len__(self) -> int:
         return len(self.bodies)
+
+
+class Follower(Protocol):
+    """A method whose particles are not all there is of its bodies: it carries on what contacts do to them."""
+
+    def begin_contacts(self, state: State, contacts: wp.array, light: wp.array) -> None:
+        """Write the inverse masses of its particles to `light` [1/kg] (n,); each has so many contacts (n,)."""
+        ...
+
+    def follow_contacts(self, state: State, light: wp.array) -> None:
+        """Take over what a pass did to x_next and v_next, and write what follows from it."""
+        ...
 
 
 class BodyContacts:
@@ -107,6 +120,13 @@ class BodyContacts:
         self.full = wp.zeros(1, dtype=int, device=device)
         self.careful = Careful(self.candidates, surfaces, sums, count, device) if settings.careful and thin else None
         self.ahead = 0.0
+        self.followers: list[Follower] = []
+        self.light: wp.array | None = None
+
+    def let_follow(self, followers: list[Follower]) -> None:
+        """Tell methods what is done to their particles in each pass."""
+        self.followers = followers
+        self.light = wp.zeros(self.model.particles.count, dtype=float, device=self.device) if followers else None
 
     def _make_rows(self, vertex_room: int, edge_room: int) -> None:
         self.vertex_rows = _rows(self.candidates.near_triangles.things, vertex_room, self.device)
@@ -158,16 +178,24 @@ class BodyContacts:
         self._strided(response_kernels.list_active, [], rows)
         self._strided(response_kernels.count_contacts, rows, [self.sums])
         passes = self.settings.iterations
-        here = [state.inv_mass, state.x, state.x_next, state.v_next]
+        light = state.inv_mass
+        if self.light is not None:
+            light = self.light
+            copy(light, state.inv_mass)
+            for follower in self.followers:
+                follower.begin_contacts(state, self.sums.contacts, light)
+        here = [light, state.x, state.x_next, state.v_next]
         for k in range(passes):
             self._strided(response_kernels.push_contacts, here, [*rows, self.sums])
             launch(
                 response_kernels.move_particles,
                 len(self.candidates.vertex),
-                [self.candidates.vertex, state.inv_mass, int(k + 1 == passes)],
+                [self.candidates.vertex, light, int(k + 1 == passes)],
                 [self.sums, state.x_next, state.v_next],
                 device=self.device,
             )
+            for follower in self.followers:
+                follower.follow_contacts(state, light)
 
     def _strided(self, kernel: object, inputs: list, outputs: list) -> None:
         """Launch a kernel that adds up over contacts: one thread on the CPU, many on CUDA."""

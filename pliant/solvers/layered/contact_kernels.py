@@ -109,8 +109,9 @@ def meet_surfaces(
     u = next.u[i]
     rate = next.rate[i]
     if free:
-        u += in_frame(turn, x_next[p] - x_known[i])
-        rate += in_frame(turn, fast - v_known[i])
+        moved = in_frame(turn, x_next[p] - x_known[i])
+        u += moved
+        rate += in_frame(turn, fast - v_known[i]) - wp.cross(single3(next.w[b]), moved)
     x = single3(next.c[b] + turn * (double3(layer.rest[i]) + double3(u)))
     moment_out.u[i] = u
     moment_out.rate[i] = rate
@@ -289,16 +290,17 @@ def press_nodes(
         give = constants.give[i]
         r = layer.rest[i] + next.u[i]
         rate = moment_inout.rate[i] - left_behind(layer.mass[i], give, r, change[b])
-        u = moment_inout.u[i] - left_behind(layer.mass[i], give, r, shift[b])
+        moved = -left_behind(layer.mass[i], give, r, shift[b])
         if press_inout.give[i] > 0.0:
             n = press_inout.normal[i]
             g = reach_of(i, layer, constants, next, n)
             push = multiplier(press_inout.kick[i], press_inout.give[i], g, z[b])
             press_inout.push[i] = push
             rate += push * (give * n)
-            u += multiplier(press_inout.depth[i], press_inout.give[i], g, z_deep[b]) * (give * n)
-        moment_inout.rate[i] = rate
-        moment_inout.u[i] = u
+            moved += multiplier(press_inout.depth[i], press_inout.give[i], g, z_deep[b]) * (give * n)
+        # where a node is put does not change its velocity
+        moment_inout.rate[i] = rate - wp.cross(single3(moment_inout.w[b]), moved)
+        moment_inout.u[i] = moment_inout.u[i] + moved
 
 
 @wp.struct
@@ -459,8 +461,9 @@ def rub_nodes(
         give = constants.give[i]
         r = layer.rest[i] + next.u[i]
         change_of_rate = give * press.rub[i] - left_behind(layer.mass[i], give, r, change[b])
-        moment_inout.rate[i] = moment_inout.rate[i] + change_of_rate
-        moment_inout.u[i] = moment_inout.u[i] + dt * change_of_rate
+        moved = dt * change_of_rate
+        moment_inout.rate[i] = moment_inout.rate[i] + change_of_rate - wp.cross(single3(moment_inout.w[b]), moved)
+        moment_inout.u[i] = moment_inout.u[i] + moved
 
 
 @wp.kernel

@@ -62,8 +62,9 @@ def adopt(
     u = moment.u[i]
     rate = moment.rate[i]
     if inv_mass[p] > 0.0:
-        u += in_frame(moment.turn[b], x[p] - x_known[i])
-        rate += in_frame(moment.turn[b], v[p] - v_known[i])
+        moved = in_frame(moment.turn[b], x[p] - x_known[i])
+        u += moved
+        rate += in_frame(moment.turn[b], v[p] - v_known[i]) - wp.cross(single3(moment.w[b]), moved)
     begin_out.u[i] = u
     begin_out.rate[i] = rate / (1.0 + dt * layer.drag[b])
 

@@ -18,6 +18,7 @@ from pliant.physics.rigid import mat66d, vec6d
 from pliant.solvers.layered import core_kernels, hold_kernels, load_kernels, plastic_kernels, solve_kernels
 from pliant.solvers.layered.constants import StepConstants, iterate
 from pliant.solvers.layered.fit import fitted_core
+from pliant.solvers.layered.following import Following
 from pliant.solvers.layered.response import Response
 from pliant.solvers.layered.rest import LayerRest, layered_elements
 from pliant.solvers.layered.settings import LayeredSettings
@@ -52,6 +53,7 @@ class Layered:
     shares_rest: ClassVar[bool] = False
     takes: ClassVar[tuple[type, ...]] = (LayeredMesh,)
     fewest_substeps: ClassVar[int] = 1
+    fewest_substeps_touching: ClassVar[int] = 4
 
     def __init__(self, model: Model, state: State, world: World, settings: LayeredSettings, device: str) -> None:
         self.settings = settings
@@ -78,6 +80,8 @@ class Layered:
         self.before = wp.zeros((b, core_kernels.STEP_COLUMNS), dtype=wp.float64, device=device)
         self.after = wp.zeros((b, core_kernels.AFTER_COLUMNS), dtype=wp.float64, device=device)
         self.response = Response(self.layer, self.sums, world, settings, device)
+        self.following = Following(self.layer, self.sums, device)
+        self.step = 0.0
         found = yielding_tables(self.bodies, device)
         self.yielding, self.tet_runs = (None, [(0, 0)] * b) if found is None else found
         self.permanent = wp.zeros(self.tet_runs[-1][1], dtype=wp.mat33, device=device)
@@ -109,6 +113,7 @@ class Layered:
 
     def predict(self, state: State, dt: float) -> None:
         constants = self.constants(dt)
+        self.step = dt
         self._begin(state, dt)
         self._solve(state, constants, dt)
         self._move(state, constants, dt)
@@ -192,6 +197,16 @@ class Layered:
                 device=self.device,
                 grain=GRAIN,
             )
+
+    def begin_contacts(self, state: State, contacts: wp.array, light: wp.array) -> None:
+        """Write how light the nodes are to contacts between bodies [1/kg], of which each particle has so many."""
+        data = self.constants(self.step).data
+        self.following.begin(state, contacts, data, self.next, self.weight, light)
+
+    def follow_contacts(self, state: State, light: wp.array) -> None:
+        """Let cores and layers follow what contacts between bodies did to the nodes in a pass."""
+        data = self.constants(self.step).data
+        self.following.follow(state, data, self.next, self.weight, light, (self.next_x, self.next_v))
 
     def _each_node(self, kernel: object, inputs: list, outputs: list) -> None:
         launch(kernel, self.count, inputs, outputs, device=self.device, grain=GRAIN)
