@@ -23,12 +23,12 @@ LEAST_COSINE = 0.3
 """Between a node's way inwards and the normals around it; ways are smoothed only as far."""
 MOST_SMOOTHING = 60
 SETTLE_ROUNDS, STEEPEST_ROUNDS, BLIND = 15, 10, 0.1
-SLOPE = 0.6
-"""Most that the depth may change over a distance."""
-SOUND, LEAST_SOUND = 0.08, 0.01
-"""Volume of a tet that is aimed at, and that must do, in thirds of its node triangle times its least depth."""
+SLOPE, STEEPEST_SLOPE = 0.6, 1.0
+"""Most that the depth may change over a distance: at first, and where feet are drawn outwards."""
 PHASES, SHRINK = (40, 15, 25, 40), 0.85
 """Rounds in which feet are smoothed, drawn outwards, put straight below their nodes, and nodes smoothed."""
+SOUND = (0.08, 0.01, 0.01, 0.01)
+"""Volume of a tet that is aimed at in each, in thirds of its node triangle times its least depth."""
 SHALLOWEST = 0.15
 """Depth that feet are not drawn beyond, in mean edges around a node."""
 SAME = 1e-9
@@ -205,12 +205,14 @@ def place_feet(nodes: np.ndarray, triangles: np.ndarray, reach: np.ndarray, dist
     net = Net(triangles, count)
     tets = prisms(triangles, np.arange(count), count)
     nodes, reach = nodes.copy(), reach.copy()
-    spacing = np.bincount(net.one, np.linalg.norm(nodes[net.one] - nodes[net.two], axis=1), count) / net.degree
+    length = np.linalg.norm(nodes[net.one] - nodes[net.two], axis=1)
+    spacing = np.bincount(net.one, length, count) / net.degree
+    straight: np.ndarray | None = None
     floor = np.minimum(SHALLOWEST * spacing, np.linalg.norm(reach, axis=1))
     drawn, moved = np.zeros(count, bool), np.zeros(count, bool)
     for k in range(sum(PHASES)):
         phase = int(np.searchsorted(np.cumsum(PHASES), k, side="right"))
-        bad = _bad(nodes, reach, tets, net, SOUND if phase == 0 else LEAST_SOUND)
+        bad = _bad(nodes, reach, tets, net, SOUND[phase])
         if not bad.any():
             break
         drawn |= bad
@@ -219,16 +221,19 @@ def place_feet(nodes: np.ndarray, triangles: np.ndarray, reach: np.ndarray, dist
             reach[wide] = 0.5 * (reach[wide] + net.mean(reach)[wide])
             continue
         depth = np.linalg.norm(reach, axis=1)
+        if phase == 3:
+            last = bad & (depth <= 1.001 * floor)
+            nodes[last] = 0.5 * (nodes[last] + net.mean(nodes)[last])
+            moved |= last
         if phase >= 2:
             # means of ways may point past a triangle; straight ones do not, and are sound once they are short
-            wide = bad
-            if phase == 3:
-                nodes[bad] = 0.5 * (nodes[bad] + net.mean(nodes)[bad])
-                moved |= bad
-                wide = net.spread(bad)
-            straight = -_normals(nodes, net)[1]
-            reach[wide] = depth[wide, None] * straight[wide]
-        reach[bad] *= (np.maximum(SHRINK * depth, floor) / np.maximum(depth, 1e-300))[bad, None]
+            straight = -_normals(nodes, net)[1] if straight is None or phase == 3 else straight
+            reach[bad] = depth[bad, None] * straight[bad]
+        target = np.where(bad, np.maximum(SHRINK * depth, floor), depth)
+        # a shallow foot beside a deep one turns their prism over sooner or later
+        limit = np.full(count, np.inf)
+        np.minimum.at(limit, net.one, target[net.two] + STEEPEST_SLOPE * length)
+        reach *= (np.minimum(target, limit) / np.maximum(depth, 1e-300))[:, None]
     if moved.any():
         distance = SignedDistance(SurfaceMesh(nodes, triangles), distance.device)
     for _ in range(20):
