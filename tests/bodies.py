@@ -22,8 +22,8 @@ def jittered(mesh, amount=0.15, seed=0):
 
 
 def taken(method, mesh):
-    """A tet mesh as it is, or where a method takes none of that kind, a layer over a core of the same outside, or a sheet
-    over its extent along x and z."""
+    """A tet mesh as it is, or where a method takes none of that kind, a layer over a core with the same outside, or a
+    sheet over its extent along x and z."""
     if isinstance(mesh, solver_class(method).takes):
         return mesh
     if LayeredMesh in solver_class(method).takes:

@@ -1,5 +1,7 @@
 """Rigid bodies in float64: small dense systems, rotations, and the 6 x 6 form of what pushes at a point do to them."""
 
+from typing import Any
+
 import warp as wp
 
 vec6d = wp.types.vector(length=6, dtype=wp.float64)
@@ -7,42 +9,42 @@ mat66d = wp.types.matrix(shape=(6, 6), dtype=wp.float64)
 
 
 @wp.func
-def solve6(a: mat66d, b: vec6d) -> vec6d:
+def solve6(a: Any, b: Any) -> vec6d:
     """a^-1 b for a symmetric positive definite matrix, by Cholesky; a pivot that is not positive gives zero there."""
-    l = mat66d()
+    low = mat66d()
     y = vec6d()
     for i in range(6):
         for j in range(i + 1):
             s = a[i, j]
             for k in range(j):
-                s -= l[i, k] * l[j, k]
+                s -= low[i, k] * low[j, k]
             if i == j:
                 root = wp.float64(0.0)
                 if s > wp.float64(0.0):
                     root = wp.sqrt(s)
-                l[i, j] = root
+                low[i, j] = root
             else:
                 q = wp.float64(0.0)
-                if l[j, j] > wp.float64(0.0):
-                    q = s / l[j, j]
-                l[i, j] = q
+                if low[j, j] > wp.float64(0.0):
+                    q = s / low[j, j]
+                low[i, j] = q
     for i in range(6):
         s = b[i]
         for k in range(i):
-            s -= l[i, k] * y[k]
+            s -= low[i, k] * y[k]
         q = wp.float64(0.0)
-        if l[i, i] > wp.float64(0.0):
-            q = s / l[i, i]
+        if low[i, i] > wp.float64(0.0):
+            q = s / low[i, i]
         y[i] = q
     x = vec6d()
     for r in range(6):
         i = 5 - r
         s = y[i]
         for k in range(i + 1, 6):
-            s -= l[k, i] * x[k]
+            s -= low[k, i] * x[k]
         q = wp.float64(0.0)
-        if l[i, i] > wp.float64(0.0):
-            q = s / l[i, i]
+        if low[i, i] > wp.float64(0.0):
+            q = s / low[i, i]
         x[i] = q
     return x
 
@@ -53,12 +55,12 @@ def joined(a: wp.vec3d, b: wp.vec3d) -> vec6d:
 
 
 @wp.func
-def first_half(a: vec6d) -> wp.vec3d:
+def first_half(a: Any) -> wp.vec3d:
     return wp.vec3d(a[0], a[1], a[2])
 
 
 @wp.func
-def second_half(a: vec6d) -> wp.vec3d:
+def second_half(a: Any) -> wp.vec3d:
     return wp.vec3d(a[3], a[4], a[5])
 
 
@@ -124,13 +126,13 @@ def put_vector(values: wp.array2d(dtype=wp.float64), row: int, at: int, v: wp.ve
 
 
 @wp.func
-def put6(values: wp.array2d(dtype=wp.float64), row: int, at: int, v: vec6d):
+def put6(values: wp.array2d(dtype=wp.float64), row: int, at: int, v: Any):
     for k in range(6):
         values[row, at + k] = v[k]
 
 
 @wp.func
-def put_upper(values: wp.array2d(dtype=wp.float64), row: int, at: int, m: mat66d):
+def put_upper(values: wp.array2d(dtype=wp.float64), row: int, at: int, m: Any):
     """The 21 numbers of a symmetric 6 x 6 matrix."""
     k = int(at)
     for i in range(6):

@@ -71,9 +71,10 @@ class Solver(Protocol):
 
     A method may have more, which is asked for by name: `watched_by(guard)`, told once of the guard; `news()`, asked
     after each checked frame for what the user should be told, as pairs of a text and whether it is a warning;
-    `tearing`, a `Tearing` or None; `begin_contacts(state, contacts, light)` and `follow_contacts(state, light)`, see
-    `Follower` in collide/soft/body_contacts.py; `broken_springs(body)` and `torn_triangles(body)`, masks or None; `rigid_parts()`,
-    what moves besides particles: mass, centre, velocity, inertia and angular velocity of each, in the world.
+    `tearing`, a `Tearing` or None; `broken_springs(body)` and `torn_triangles(body)`, masks or None; `rigid_parts()`,
+    what moves besides particles: mass, centre, velocity, inertia and angular velocity of each, in the world;
+    `begin_contacts(state, contacts, light)` and `follow_contacts(state, light)`, see `Follower` of
+    collide/soft/body_contacts.py; `fewest_substeps` and `fewest_substeps_touching`, the latter where bodies meet.
     """
 
     name: ClassVar[str]

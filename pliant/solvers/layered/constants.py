@@ -1,4 +1,4 @@
-"""What stays the same while the length of the step does: bounds of the spectrum, iterations, how layers follow cores."""
+"""What stays the same while the length of the step does: bounds of the spectrum, iterations, how layers lag."""
 
 from __future__ import annotations
 

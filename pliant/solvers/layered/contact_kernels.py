@@ -1,7 +1,7 @@
 """Contacts of nodes with surfaces: multipliers for all of them at once, by Sherman, Morrison and Woodbury.
 
-The layer's matrix is replaced by one block for each node, E^-1 with E = `Constants.give`, so that a push on a node moves
-that node and the core and nothing else. With B = [1, -[r]] and T = 1 - m E, a push f changes the core by S^-1 B^T T f,
+The layer's matrix is replaced by one block for each node, E^-1 with E = `Constants.give`: a push on a node moves that
+node and the core and nothing else. With B = [1, -[r]] and T = 1 - m E, a push f changes the core by S^-1 B^T T f,
 S = M_core + sum of B^T m T B, and the rate of every node by E f - E m B dv_c. S is that of the same matrix, not of the
 layer's: the core's rows then hold exactly, and so do linear and angular momentum; the operator is symmetric and
 positive definite. What one contact does to another goes through the core:

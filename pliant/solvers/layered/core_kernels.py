@@ -21,7 +21,6 @@ from pliant.physics.rigid import (
     put_vector,
     rigid_mass,
     second_half,
-    single,
     single3,
     solve6,
     turned_by,

@@ -1,8 +1,8 @@
 """What surfaces do to nodes that lie on them: read from the step's equations, and what it means for the next one.
 
-A node that was stopped by a surface is held in the next step, as in Baraff and Witkin 1998 (5.3, 5.4): the implicit step
-then knows of the surface, and what rests on it rests. The row of a held node tells what the surface had to push with:
-where it would have to pull it lets go, and where friction cannot hold it the node slides.
+A node that was stopped by a surface is held in the next step, as in Baraff and Witkin 1998 (5.3, 5.4): the implicit
+step then knows of the surface, and what rests on it rests. The row of a held node tells what the surface had to push
+with: where it would have to pull it lets go, and where friction cannot hold it the node slides.
 """
 
 import warp as wp

@@ -52,9 +52,7 @@ def grown(strain: wp.mat33, permanent: wp.mat33, limits: wp.vec3, dt: float) -> 
 
 
 @wp.kernel
-def yield_tets(
-    start: int, yielding: Yielding, moment: Moment, dt: float, permanent_inout: wp.array(dtype=wp.mat33)
-):
+def yield_tets(start: int, yielding: Yielding, moment: Moment, dt: float, permanent_inout: wp.array(dtype=wp.mat33)):
     """Permanent strains after a step."""
     t = start + wp.tid()
     n = yielding.nodes[t]
@@ -65,9 +63,7 @@ def yield_tets(
 
 
 @wp.kernel
-def plastic_forces(
-    start: int, yielding: Yielding, permanent: wp.array(dtype=wp.mat33), f_out: wp.array(dtype=wp.vec3)
-):
+def plastic_forces(start: int, yielding: Yielding, permanent: wp.array(dtype=wp.mat33), f_out: wp.array(dtype=wp.vec3)):
     """What permanent strains push each node with [N]: sum of V C e_p g over its tets, e_p without trace."""
     i = start + wp.tid()
     f = wp.vec3()

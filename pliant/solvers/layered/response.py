@@ -84,9 +84,7 @@ class Response:
             self.adder.add_up(kernels.sum_presses, [*here, self.press, *z], [], self.press_sums)
             self._each_body(kernels.solve_presses, [weight, self.press_sums], z)
         self.adder.add_up(kernels.sum_multipliers, [*here, self.press, *z], [], self.end_sums)
-        self._each_body(
-            kernels.press_cores, [weight, self.end_sums, predicted], [self.change, self.shift, moment]
-        )
+        self._each_body(kernels.press_cores, [weight, self.end_sums, predicted], [self.change, self.shift, moment])
         inputs = [self.layer, constants, state.inv_mass, predicted, *z, self.change, self.shift]
         self._each_node(kernels.press_nodes, inputs, [self.press, moment])
 

@@ -19,6 +19,7 @@ from pliant.solvers.layered import core_kernels, hold_kernels, load_kernels, pla
 from pliant.solvers.layered.constants import StepConstants, iterate
 from pliant.solvers.layered.fit import fitted_core
 from pliant.solvers.layered.following import Following
+from pliant.solvers.layered.plastic_kernels import Yielding
 from pliant.solvers.layered.response import Response
 from pliant.solvers.layered.rest import LayerRest, layered_elements
 from pliant.solvers.layered.settings import LayeredSettings
@@ -83,7 +84,8 @@ class Layered:
         self.following = Following(self.layer, self.sums, device)
         self.step = 0.0
         found = yielding_tables(self.bodies, device)
-        self.yielding, self.tet_runs = (None, [(0, 0)] * b) if found is None else found
+        self.yielding: Yielding | None = None if found is None else found[0]
+        self.tet_runs = [(0, 0)] * b if found is None else found[1]
         self.permanent = wp.zeros(self.tet_runs[-1][1], dtype=wp.mat33, device=device)
         self.plastic = wp.zeros(n if found else 0, dtype=wp.vec3, device=device)
         self.holds, self.next_holds = (new_holds(n, device) for _ in range(2))
