@@ -117,7 +117,8 @@ def _spaced(points: np.ndarray, normals: np.ndarray, apart: float) -> np.ndarray
 def outside_of(vertices: np.ndarray, triangles: np.ndarray, distance: SignedDistance) -> np.ndarray:
     """Triangles with a point outside (k,) bool."""
     points = np.einsum("sc,kcd->ksd", SAMPLES, vertices[triangles])
-    return (distance.at(points.reshape(-1, 3)).reshape(len(triangles), -1) >= 0.0).any(axis=1)
+    depth = distance.at(points.reshape(-1, 3)).reshape(len(triangles), -1)
+    return np.any(depth >= 0.0, axis=1)
 
 
 def check_core(core: SurfaceMesh, distance: SignedDistance, where: str) -> None:

@@ -175,7 +175,7 @@ def _unpack(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> PreparedBod
     elif about["kind"] == "surface":
         solid = SurfaceMesh(vertices, elements, name, (), _unpack_look(about["solid_look"], "solid_", arrays))
     elif about["kind"] == "layered":
-        named = {key: arrays[f"solid_{key}"] for key in LAYER_ARRAYS}
+        named: dict[str, Any] = {key: arrays[f"solid_{key}"] for key in LAYER_ARRAYS}
         solid = LayeredMesh(nodes=vertices, tets=elements, texture=len(named["node_of_texel"]), name=name, **named)
     else:
         raise ValueError(f"kind {about['kind']!r}")
