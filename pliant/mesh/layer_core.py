@@ -30,7 +30,7 @@ def coarse_core(
         device: where cells grow.
     """
     mesh = SurfaceMesh(feet, triangles)
-    spacing = float(np.sqrt(2.3 * mesh.areas().sum() / wanted))
+    spacing = float(np.sqrt(1.3 * mesh.areas().sum() / wanted))
     normals = np.zeros_like(feet)
     for k in range(3):
         np.add.at(normals, triangles[:, k], mesh.normals())
