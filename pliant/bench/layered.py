@@ -79,7 +79,8 @@ def _roll(report: Report, device: str, sim: Simulation, case: str, tets: int, fr
     median = float(np.median(times))
     report.add(case, device, "ms_per_frame", 1e3 * median, **sizes)
     report.add(case, device, "frames_per_second", 1.0 / median)
-    report.add(case, device, "contacts_per_second", float(np.mean(contacts)) / median, contacts=float(np.mean(contacts)))
+    mean = float(np.mean(contacts))
+    report.add(case, device, "contacts_per_second", mean / median, contacts=mean)
     alone = seconds_per_call(sim.issue_substep, device, 10)
     report.add(case, device, "ms_per_step_on_the_device", 1e3 * alone, condition=round(constants.condition, 1))
     for stage, milliseconds in sim.stage_times().items():

@@ -147,7 +147,7 @@ def iterate(
     if device == "cpu":
         kernel = cpu_native.iterate8 if b.dtype is load_kernels.mat38 else cpu_native.iterate4
         run = int(cpu_native.RUN)
-        launch(kernel, -(-count // run), inputs, [after, d], device=device, grain=512 // run)
+        launch(kernel, -(-count // run), inputs, [after, d], device=device, grain=2048 // run)
     else:
         launch(solve_kernels.iterate, count, inputs, [after, d], device=device)
 

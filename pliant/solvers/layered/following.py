@@ -11,7 +11,7 @@ from pliant.solvers.layered import follow_kernels as kernels
 from pliant.solvers.layered.data import Constants, Layer, Moment
 from pliant.solvers.layered.sums import Sums
 
-GRAIN = 512
+GRAIN = 2048
 """Nodes worth a CPU thread."""
 
 

@@ -14,7 +14,7 @@ from pliant.solvers.layered.settings import LayeredSettings
 from pliant.solvers.layered.sums import Sums
 from pliant.solvers.protocol import World
 
-GRAIN = 512
+GRAIN = 2048
 """Nodes worth a CPU thread."""
 
 

@@ -27,7 +27,7 @@ from pliant.solvers.layered.sums import Sums
 from pliant.solvers.layered.tables import layer_tables, new_holds, new_moment, yielding_tables
 from pliant.solvers.protocol import BodySpec, World
 
-GRAIN = 512
+GRAIN = 2048
 """Nodes worth a CPU thread."""
 
 

@@ -27,7 +27,7 @@ class Sums:
         """Launch a kernel that writes the numbers of each chunk, and add them up for each body."""
         columns = sums_out.shape[1]
         launch(
-            kernel, self.chunk_count, [self.chunks, *inputs], [*outputs, self.parts], device=self.device, grain=4,
+            kernel, self.chunk_count, [self.chunks, *inputs], [*outputs, self.parts], device=self.device, grain=16,
             block_dim=64,
         )  # fmt: skip
         launch(
