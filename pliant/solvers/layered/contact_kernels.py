@@ -10,7 +10,7 @@ positive definite. What one contact does to another goes through the core:
 
 Multipliers that press and never pull make z = S^-1 sum of g lambda the minimum of the convex function
 z^T S z / 2 + sum of max(0, b - g.z)^2 / 2e, found by Newton's method: each round sums up 6 x 6 over the contacts that
-press. The same is done for velocities and for positions, each with its own z.
+press. The same is done for velocities and, after friction, for positions, each with its own z.
 """
 
 import warp as wp
@@ -39,6 +39,12 @@ wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
 # speed of leaving [m/s] above which a node is not held by the surface it met
 CALM = wp.constant(1.0e-4)
+# how near a plane a node is in the way, over its distance from the centre
+NEAR = wp.constant(0.1)
+# a wish for a velocity that no contact presses for
+NEVER = wp.constant(-1.0e30)
+# how far above a surface a node still lies on it, over its distance from the centre
+LOOSE = wp.constant(1.0e-3)
 PRESS_COLUMNS = 54
 RUB_COLUMNS = 27
 END_COLUMNS = 12
@@ -95,11 +101,17 @@ def meet_surfaces(
     v_known: wp.array(dtype=wp.vec3),
     next: Moment,
     holds: Holds,
+    planes: wp.array(dtype=PlaneData),
+    plane_count: int,
     rest_speed: float,
+    dt: float,
     moment_out: Moment,
     press_out: Press,
 ):
-    """Nodes as predicted, with what other bodies did to them, and the contact of each: the deepest."""
+    """Nodes as predicted, with what other bodies did to them, and the contact of each: the deepest.
+
+    A node that is near a plane counts too, with a negative depth: it is in the way where its core is put elsewhere.
+    """
     i = start + wp.tid()
     p = layer.first + i
     b = layer.body[i]
@@ -149,6 +161,18 @@ def meet_surfaces(
         press_out.depth[i] = deepest
         press_out.grip[i] = shared_friction(layer.friction[b], plane)
         press_out.surface[i] = in_frame(turn, plane.velocity)
+    elif free:
+        r = layer.rest[i] + u
+        for k in range(plane_count):
+            plane = planes[k]
+            gap = wp.dot(plane.normal, x) - plane.offset
+            reach = dt * wp.length(fast - plane.velocity) + NEAR * wp.length(r)
+            if gap < reach and (press_out.give[i] == 0.0 or -gap > press_out.depth[i]):
+                n = in_frame(turn, plane.normal)
+                press_out.normal[i] = n
+                press_out.give[i] = wp.dot(n, constants.give[i] * n)
+                press_out.kick[i] = NEVER
+                press_out.depth[i] = -gap
 
 
 @wp.func
@@ -254,13 +278,27 @@ def press_cores(
     shift_out: wp.array(dtype=vec6d),
     moment_out: Moment,
 ):
-    """Velocities of the cores after all presses, and how far they are to be put."""
+    """Velocities of the cores after all presses; they are where they were."""
     b = wp.tid()
     change = solve6(weight[b], unpack6(sums, b, 0))
     change_out[b] = change
-    shift_out[b] = solve6(weight[b], unpack6(sums, b, 6))
+    shift_out[b] = vec6d()
     moment_out.v[b] = next.v[b] + first_half(change)
     moment_out.w[b] = next.w[b] + second_half(change)
+
+
+@wp.kernel
+def place_cores(
+    weight: wp.array(dtype=mat66d),
+    sums: wp.array2d(dtype=wp.float64),
+    change_out: wp.array(dtype=vec6d),
+    shift_inout: wp.array(dtype=vec6d),
+):
+    """How far the cores are to be put so that nothing is inside a surface."""
+    b = wp.tid()
+    moved = solve6(weight[b], unpack6(sums, b, 6))
+    change_out[b] = moved
+    shift_inout[b] = shift_inout[b] + moved
 
 
 @wp.func
@@ -277,30 +315,49 @@ def press_nodes(
     inv_mass: wp.array(dtype=float),
     next: Moment,
     z: wp.array(dtype=vec6d),
-    z_deep: wp.array(dtype=vec6d),
     change: wp.array(dtype=vec6d),
-    shift: wp.array(dtype=vec6d),
     press_inout: Press,
     moment_inout: Moment,
 ):
-    """Rates and displacements of the nodes after all presses."""
+    """Rates of the nodes after all presses."""
     i = start + wp.tid()
     if inv_mass[layer.first + i] > 0.0:
         b = layer.body[i]
         give = constants.give[i]
         r = layer.rest[i] + next.u[i]
         rate = moment_inout.rate[i] - left_behind(layer.mass[i], give, r, change[b])
-        moved = -left_behind(layer.mass[i], give, r, shift[b])
         if press_inout.give[i] > 0.0:
             n = press_inout.normal[i]
-            g = reach_of(i, layer, constants, next, n)
-            push = multiplier(press_inout.kick[i], press_inout.give[i], g, z[b])
+            push = multiplier(press_inout.kick[i], press_inout.give[i], reach_of(i, layer, constants, next, n), z[b])
             press_inout.push[i] = push
             rate += push * (give * n)
-            moved += multiplier(press_inout.depth[i], press_inout.give[i], g, z_deep[b]) * (give * n)
-        # where a node is put does not change its velocity
-        moment_inout.rate[i] = rate - wp.cross(single3(moment_inout.w[b]), moved)
-        moment_inout.u[i] = moment_inout.u[i] + moved
+        moment_inout.rate[i] = rate
+
+
+@wp.kernel
+def place_nodes(
+    start: int,
+    layer: Layer,
+    constants: Constants,
+    inv_mass: wp.array(dtype=float),
+    next: Moment,
+    press: Press,
+    z_deep: wp.array(dtype=vec6d),
+    moved: wp.array(dtype=vec6d),
+    moment_inout: Moment,
+):
+    """Displacements of the nodes after they and their cores were put; that does not change their velocities."""
+    i = start + wp.tid()
+    if inv_mass[layer.first + i] > 0.0:
+        b = layer.body[i]
+        give = constants.give[i]
+        way = -left_behind(layer.mass[i], give, layer.rest[i] + next.u[i], moved[b])
+        if press.give[i] > 0.0:
+            n = press.normal[i]
+            g = reach_of(i, layer, constants, next, n)
+            way += multiplier(press.depth[i], press.give[i], g, z_deep[b]) * (give * n)
+        moment_inout.rate[i] = moment_inout.rate[i] - wp.cross(single3(moment_inout.w[b]), way)
+        moment_inout.u[i] = moment_inout.u[i] + way
 
 
 @wp.struct
@@ -450,18 +507,20 @@ def rub_nodes(
     inv_mass: wp.array(dtype=float),
     next: Moment,
     change: wp.array(dtype=vec6d),
-    press: Press,
     dt: float,
+    press_inout: Press,
     moment_inout: Moment,
 ):
-    """Rates and displacements of the nodes after friction."""
+    """Rates and displacements of the nodes after friction, and how deep they are then."""
     i = start + wp.tid()
     if inv_mass[layer.first + i] > 0.0:
         b = layer.body[i]
         give = constants.give[i]
         r = layer.rest[i] + next.u[i]
-        change_of_rate = give * press.rub[i] - left_behind(layer.mass[i], give, r, change[b])
+        change_of_rate = give * press_inout.rub[i] - left_behind(layer.mass[i], give, r, change[b])
         moved = dt * change_of_rate
+        rigid = single3(first_half(change[b])) + wp.cross(single3(second_half(change[b])), r)
+        press_inout.depth[i] = press_inout.depth[i] - wp.dot(press_inout.normal[i], moved + dt * rigid)
         moment_inout.rate[i] = moment_inout.rate[i] + change_of_rate - wp.cross(single3(moment_inout.w[b]), moved)
         moment_inout.u[i] = moment_inout.u[i] + moved
 
@@ -519,7 +578,10 @@ def put_nodes(
             plane = surface[press.slot[i]]
             push = press.push[i] + wp.dot(holds.impulse[i], plane.normal)
             leaves = wp.dot(v - plane.velocity, plane.normal)
-            if push > 0.0 and (holds.mode[i] != FREE or leaves <= CALM):
+            deep = plane.offset - wp.dot(plane.normal, x)
+            # what was lifted off with its core by deeper contacts is not held
+            lies = deep > -LOOSE * wp.length(layer.rest[i])
+            if push > 0.0 and lies and (holds.mode[i] != FREE or leaves <= CALM):
                 mode = SLIDES
                 if holds.mode[i] == FREE:
                     # friction that was not used up
@@ -528,7 +590,6 @@ def put_nodes(
                 else:
                     mode = holds.mode[i]
                     rub = holds.rub[i]
-                deep = plane.offset - wp.dot(plane.normal, x)
                 x += deep * plane.normal
                 v -= leaves * plane.normal
                 changed = 1

@@ -64,29 +64,43 @@ class Response:
         layer, z = self.layer, [self.z, self.z_deep]
         self._each_body(kernels.begin_response, [predicted], [moment, *z])
         found = [contacts.surface, contacts.depth, contacts.slots]
+        planes = [self.world.planes, self.world.plane_count]
         inputs = [layer, constants, *found, state.inv_mass, state.v, state.x_next, state.v_next, known[0], known[1]]
         self._each_node(
-            kernels.meet_surfaces, [*inputs, predicted, held, self.settings.rest_speed], [moment, self.press]
+            kernels.meet_surfaces,
+            [*inputs, predicted, held, *planes, self.settings.rest_speed, dt],
+            [moment, self.press],
         )
         if contacts.slots:
             self._press(state, constants, predicted, weight, moment)
             if self.settings.friction_rounds:
                 self._rub(state, constants, predicted, weight, dt, moment)
+            self._place(state, constants, predicted, weight, moment)
             self._each_body(kernels.put_cores, [self.shift], [moment])
-        planes = [self.world.planes, self.world.plane_count]
         inputs = [layer, *found, *planes, state.inv_mass, state.x_next, state.v_next, self.press, held]
         self._each_node(kernels.put_nodes, inputs, [moment, state.x, state.v, known[2], known[3], holds])
 
     def _press(self, state: State, constants: Constants, predicted: Moment, weight: wp.array, moment: Moment) -> None:
-        """Multipliers of all contacts, for velocities and for positions."""
-        here, z = [self.layer, constants, predicted], [self.z, self.z_deep]
-        for _ in range(self.settings.contact_rounds):
-            self.adder.add_up(kernels.sum_presses, [*here, self.press, *z], [], self.press_sums)
-            self._each_body(kernels.solve_presses, [weight, self.press_sums], z)
-        self.adder.add_up(kernels.sum_multipliers, [*here, self.press, *z], [], self.end_sums)
+        """Multipliers of all contacts, for velocities."""
+        self._rounds(constants, predicted, weight)
         self._each_body(kernels.press_cores, [weight, self.end_sums, predicted], [self.change, self.shift, moment])
-        inputs = [self.layer, constants, state.inv_mass, predicted, *z, self.change, self.shift]
+        inputs = [self.layer, constants, state.inv_mass, predicted, self.z, self.change]
         self._each_node(kernels.press_nodes, inputs, [self.press, moment])
+
+    def _place(self, state: State, constants: Constants, predicted: Moment, weight: wp.array, moment: Moment) -> None:
+        """Multipliers of all contacts, for positions, from what was found of them before friction."""
+        self._rounds(constants, predicted, weight)
+        self._each_body(kernels.place_cores, [weight, self.end_sums], [self.change, self.shift])
+        inputs = [self.layer, constants, state.inv_mass, predicted, self.press, self.z_deep, self.change]
+        self._each_node(kernels.place_nodes, inputs, [moment])
+
+    def _rounds(self, constants: Constants, predicted: Moment, weight: wp.array) -> None:
+        """Find which contacts press, and what they do to the cores."""
+        here = [self.layer, constants, predicted, self.press, self.z, self.z_deep]
+        for _ in range(self.settings.contact_rounds):
+            self.adder.add_up(kernels.sum_presses, here, [], self.press_sums)
+            self._each_body(kernels.solve_presses, [weight, self.press_sums], [self.z, self.z_deep])
+        self.adder.add_up(kernels.sum_multipliers, here, [], self.end_sums)
 
     def _rub(
         self, state: State, constants: Constants, predicted: Moment, weight: wp.array, dt: float, moment: Moment
@@ -99,8 +113,8 @@ class Response:
             self._each_body(kernels.solve_rubs, [weight, self.rub_sums], [self.z])
         self.adder.add_up(kernels.find_rubs, [*here, moment, self.z], [self.press], self.end_sums)
         self._each_body(kernels.rub_cores, [weight, self.end_sums, dt], [self.change, self.shift, moment])
-        inputs = [self.layer, constants, state.inv_mass, predicted, self.change, self.press, dt]
-        self._each_node(kernels.rub_nodes, inputs, [moment])
+        inputs = [self.layer, constants, state.inv_mass, predicted, self.change, dt]
+        self._each_node(kernels.rub_nodes, inputs, [self.press, moment])
 
     def _each_node(self, kernel: object, inputs: list, outputs: list) -> None:
         launch(kernel, self.count, inputs, outputs, device=self.device, grain=GRAIN)

@@ -17,6 +17,6 @@ class LayeredSettings(Described):
     )  # fmt: skip
     most_iterations: int = setting(200, "iterations of a solve at most", low=1, high=10_000)
     keep_momentum: bool = setting(True, "give back what of both momenta a step of finite length loses")
-    contact_rounds: int = setting(4, "how often it is asked which contacts press", low=1, high=50)
-    friction_rounds: int = setting(3, "how often it is asked which contacts stick", low=0, high=50)
+    contact_rounds: int = setting(8, "how often it is asked which contacts press", low=1, high=50)
+    friction_rounds: int = setting(8, "how often it is asked which contacts stick", low=0, high=50)
     rest_speed: float = setting(0.05, "approach slower than this does not bounce", unit="m/s", low=0.0, high=100.0)

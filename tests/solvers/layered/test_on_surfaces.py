@@ -130,3 +130,24 @@ def test_a_moving_floor_carries_it_along(device):
     sim.frame(120)
     moved = sim.solvers[0].cores().position[0, 0]
     assert moved == pytest.approx(1.0, abs=0.1)
+
+
+def test_an_impact_at_one_step_a_frame_gains_no_energy(device):
+    """A block that is a thousand times stiffer on one side falls on its edge: the stiff side is not dented."""
+    mesh = block()
+    mesh = dataclasses.replace(mesh, stiffness=np.where(mesh.nodes[:, 0] > 0.0, 1000.0, 1.0))
+    stuff = dataclasses.replace(STUFF, young=3e4)
+    sim = on_plane(mesh, device, stuff, position=(0, 0.6, 0), rotation=(10.0, 0.0, 5.0), velocity=(0.5, -2.0, 0.0))
+    assert sim.substeps == 1
+    solver = sim.solvers[0]
+    stiff = solver.rests[0].rest @ np.array(sim.model.bodies[0].turn)[:, 0] > 0.05
+    energy, dents = [sim.diagnostics().energy], []
+    for _ in range(60):
+        sim.frame()
+        energy.append(sim.diagnostics().energy)
+        size = np.linalg.norm(solver.moment.u.numpy(), axis=1)
+        dents.append((size[stiff].max(), size.max()))
+    assert np.diff(energy).max() < 5e-3 * energy[0]
+    stiffest, softest = np.max(dents, axis=0)
+    assert softest > 0.01
+    assert stiffest < 0.1 * softest
