@@ -11,7 +11,6 @@ from pliant.forces.enclosed import enclosed_volume
 from pliant.model.model import Body, Model
 from pliant.model.tets import signed_volumes
 
-
 RigidPart = tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """Mass [kg], centre [m], velocity [m/s], inertia [kg m^2] and angular velocity [rad/s] of something rigid."""
 

@@ -172,7 +172,7 @@ def _scaled(made: BodyMesh, scale: Any) -> BodyMesh:
     if made.skin is None:
         return dataclasses.replace(made, mesh=mesh)
     skin, embedding = made.skin[0].scaled(scale), made.skin[1]
-    if embedding is not None and embedding.height is not None and not isinstance(mesh, (PointCloud, RodMesh)):
+    if embedding is not None and embedding.height is not None and not isinstance(mesh, (PointCloud, RodMesh, LayeredMesh)):
         embedding = embed(skin.vertices, mesh)
     return dataclasses.replace(made, mesh=mesh, skin=(skin, embedding))
 
