@@ -11,6 +11,7 @@ from pliant.errors import InputError
 from pliant.forces.inside import Inside
 from pliant.mesh.embed import Embedding
 from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.layered import LayeredMesh
 from pliant.mesh.look import Look
 from pliant.mesh.order import bisect_order
 from pliant.mesh.points import PointCloud
@@ -34,7 +35,7 @@ from pliant.solvers.shape_matching.fracture_links import ClusterLinks
 # Particles in a spatial block: what a CUDA block owns, and the grain of the order in memory.
 BLOCK = 64
 
-Mesh = TetMesh | SurfaceMesh | VoxelLattice | PointCloud | RodMesh
+Mesh = TetMesh | SurfaceMesh | VoxelLattice | PointCloud | RodMesh | LayeredMesh
 
 
 @dataclasses.dataclass
@@ -111,7 +112,9 @@ def assemble(entries: list[BodyEntry]) -> Model:
     for entry, part in zip(entries, parts, strict=True):
         x = entry.mesh.vertices[part.order]
         mass = part.elements.mass
-        centre = np.average(x, axis=0, weights=mass)
+        # what moves besides its particles counts too
+        whole = getattr(part.elements.own, "mass_centre", None)
+        centre = np.average(x, axis=0, weights=mass) if whole is None else whole
         v = entry.velocity + np.cross(entry.angular_velocity, x - centre)
         own = Particles(x, v, mass, np.zeros(len(mass), np.int32), _radius(entry)[part.order])
         groups.append(own.with_spares(part.elements.spare))
@@ -237,6 +240,8 @@ def _yield_notes(entry: BodyEntry) -> list[str]:
     """What the user should know where a material's yield strain has no effect."""
     if entry.spec.material.yield_strain is None:
         return []
+    if entry.method == "layered":
+        return []
     if not solver_class(entry.method).shares_rest:
         return [f"yield_strain means nothing to the method '{entry.method}'; use method='shape_matching'"]
     if entry.spec.matching.mode == "rigid":
@@ -296,7 +301,7 @@ def _is_solid(entry: BodyEntry) -> bool:
     """Whether it has an inside: it is filled, or its closed surface is kept in shape as a whole."""
     if isinstance(entry.mesh, SurfaceMesh):
         return solver_class(entry.method).shares_rest and entry.mesh.is_closed() and entry.mesh.volume() > 0.0
-    return isinstance(entry.mesh, (TetMesh, VoxelLattice))
+    return isinstance(entry.mesh, (TetMesh, VoxelLattice, LayeredMesh))
 
 
 def _ball_radius(entry: BodyEntry) -> float | None:
@@ -336,6 +341,8 @@ def _reordered(mesh: Any, order: np.ndarray, rank: np.ndarray) -> Any:
     """
     if isinstance(mesh, PointCloud):
         return dataclasses.replace(mesh, vertices=mesh.vertices[order])
+    if isinstance(mesh, LayeredMesh):
+        return _reordered_layer(mesh, order, rank)
     if isinstance(mesh, RodMesh):
         ends = np.sort(rank[mesh.segments], axis=1)
         rows = np.argsort(ends[:, 1], kind="stable")
@@ -350,3 +357,24 @@ def _reordered(mesh: Any, order: np.ndarray, rank: np.ndarray) -> Any:
         return VoxelLattice(vertices, corners, mesh.cells[rows], mesh.name)
     look = mesh.look and mesh.look.of_triangles(rows).of_vertices(order)
     return SurfaceMesh(vertices, corners, mesh.name, look=look)
+
+
+def _reordered_layer(mesh: LayeredMesh, order: np.ndarray, rank: np.ndarray) -> LayeredMesh:
+    """A layered mesh with its nodes in the new order; what is seen instead of them is left out."""
+    feet = np.arange(len(mesh.feet)) + len(order)
+    renamed = np.concatenate([rank, feet])
+    node = mesh.node_of_texel
+    return dataclasses.replace(
+        mesh,
+        nodes=mesh.nodes[order],
+        foot=mesh.foot[order],
+        triangles=rank[mesh.triangles],
+        tets=renamed[mesh.tets],
+        texel=mesh.texel[order],
+        node_of_texel=np.where(node >= 0, rank[node], -1),
+        stiffness=mesh.stiffness[order],
+        plasticity=mesh.plasticity[order],
+        chart_of=mesh.chart_of[order],
+        skin=None,
+        embedding=None,
+    )

@@ -185,7 +185,8 @@ class Looking:
         elastic = sum(solver.energy(x) for solver in self.solvers) + sum(force.energy(x) for force in self.forces)
         broken = np.concatenate([self.broken_springs(body.name) for body in self.model.bodies])
         gravity = np.array(self.world.gravity)
-        return measure(self.model, x, v, gravity, elastic, self.piece_of_particles(), broken, self.masses())
+        rigid = [part for solver in self.solvers for part in getattr(solver, "rigid_parts", list)()]
+        return measure(self.model, x, v, gravity, elastic, self.piece_of_particles(), broken, self.masses(), rigid)
 
     def masses(self) -> np.ndarray:
         """Mass of each particle [kg] (n,) in the model's order; where a vertex has split, that of its triangles."""

@@ -15,6 +15,8 @@ from pliant.launch import pick_device
 from pliant.mesh import cache
 from pliant.mesh.io import FORMATS, format_of, write_mesh
 from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.layer_settings import LayerSettings
+from pliant.mesh.layered import LayeredMesh
 from pliant.mesh.prepare import prepare
 from pliant.mesh.prepare_settings import PrepareSettings
 from pliant.mesh.prepared import SUFFIX, PreparedBody, write_body
@@ -31,6 +33,7 @@ MADE_BY = {
     "lattice": "of a lattice",
     "conforming": "made by pytetwild",
     "surface": "of the surface itself",
+    "layered": "between texels and a core",
 }
 
 
@@ -46,6 +49,8 @@ class PrepOptions:
         use_cache: take earlier results from disk and keep new ones.
         device: where distances are measured and pictures drawn.
         quiet: show no progress.
+        layered: make a layered body with these settings.
+        core: of a layered body, as a file; made if not given.
     """
 
     out: Path | None = None
@@ -55,6 +60,8 @@ class PrepOptions:
     use_cache: bool = True
     device: str = "cpu"
     quiet: bool = False
+    layered: LayerSettings | None = None
+    core: str | None = None
 
 
 def clear_cache() -> str:
@@ -80,9 +87,15 @@ def prepare_mesh(source: str, settings: PrepareSettings, options: PrepOptions, s
     device = pick_device(options.device)
     begin = time.perf_counter()
     stages = Stages(options.quiet)
-    body = prepare(
-        source, settings, skin=options.skin, device=device, use_cache=options.use_cache, progress=stages.show
-    )
+    common: dict[str, Any] = {"device": device, "use_cache": options.use_cache, "progress": stages.show}
+    if options.layered is not None:
+        from pliant.mesh.prepare_layered import prepare_layered
+
+        if options.skin is not None:
+            raise InputError("a layered body carries its own surface only", "--skin-file", "Leave it out")
+        body = prepare_layered(source, options.layered, settings, core=options.core, **common)
+    else:
+        body = prepare(source, settings, skin=options.skin, **common)
     stages.clear()
     seconds = time.perf_counter() - begin
     for line in body_lines(body):
@@ -90,7 +103,11 @@ def prepare_mesh(source: str, settings: PrepareSettings, options: PrepOptions, s
     if out.suffix.lower() == SUFFIX:
         write_body(dataclasses.replace(body, facts=_lasting(body.facts)), out)
     else:
-        solid = body.solid.tets() if isinstance(body.solid, VoxelLattice) else body.solid
+        solid = body.solid
+        if isinstance(solid, VoxelLattice):
+            solid = solid.tets()
+        elif isinstance(solid, LayeredMesh):
+            solid = solid.tet_mesh() if format_of(out).tets else solid.surface_mesh()
         write_mesh(solid, out)
     say(f"{_what_is_written(body, out)} written to {out} after {seconds:.1f} s")
     if options.json is not None:
@@ -131,10 +148,25 @@ def body_lines(body: PreparedBody) -> list[str]:
             f"degrees, {quality.get('slivers', 0)} slivers, edges {quality['edge_min']:.3g} to "
             f"{quality['edge_max']:.3g} m, volume {quality['volume']:.4g} m^3"
         )
+    if "layer" in facts:
+        lines += _layer_lines(facts["layer"])
     if skin:
         lines.append(f"  it carries the surface that is seen: {skin}")
     others = [note for note in body.notes if note not in said]
     return lines + (["Notes:", *(f"  {note}" for note in others)] if others else [])
+
+
+def _layer_lines(layer: dict[str, Any]) -> list[str]:
+    """What was done to make a layered body."""
+    return [
+        f"  atlas of {layer['charts']:,} charts ({layer['atlas']}), {layer['texels']:,} texels in use",
+        f"  nodes: {layer['texel_nodes']:,} at centres of texels, {layer['crease_nodes']:,} on sharp edges, "
+        f"{layer['filling_nodes'] + layer['repair_nodes']:,} in gaps and thin places",
+        f"  layer {layer['thickness']:.3g} m thick, at least {layer['thinnest']:.3g} m; {layer['drawn_feet']:,} feet "
+        f"moved so that no prism is inside out",
+        f"  volume {layer['volume']:.4g} m^3, of the layer {layer['layer_volume']:.4g}, of the core "
+        f"{layer['core_volume']:.4g}",
+    ]
 
 
 def _what_is_written(body: PreparedBody, out: Path) -> str:
@@ -162,7 +194,11 @@ def _check_outputs(source: str, out: Path, options: PrepOptions) -> None:
         raise InputError(f"no body has the suffix {out.suffix!r}", "--out", f"Use one of: {', '.join(sorted(known))}")
     if options.report is not None and options.report.suffix.lower() not in (".html", ".png"):
         raise InputError(f"no report has the suffix {options.report.suffix!r}", "--report", "Use .html or .png")
-    read = [Path(name).resolve() for name in (source, options.skin) if name is not None and Path(name).exists()]
+    read = [
+        Path(name).resolve()
+        for name in (source, options.skin, options.core)
+        if name is not None and Path(name).exists()
+    ]
     for path in (out, options.report, options.json):
         if path is not None and path.resolve() in read:
             raise InputError("is the file that is read", str(path), "Give another name with --out")

@@ -24,6 +24,8 @@ from pliant.materials import Material, RawConstants, as_material
 from pliant.mesh import arrays
 from pliant.mesh.embed import Embedding
 from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.layer_settings import LayerSettings
+from pliant.mesh.layered import LayeredMesh
 from pliant.mesh.points import PointCloud
 from pliant.mesh.prepare_settings import PrepareSettings
 from pliant.mesh.rods import RodMesh
@@ -126,7 +128,7 @@ class Scene(SceneColliders, SceneHolding):
 
     def add_body(
         self,
-        mesh: TetMesh | SurfaceMesh | VoxelLattice | PointCloud | RodMesh,
+        mesh: TetMesh | SurfaceMesh | VoxelLattice | PointCloud | RodMesh | LayeredMesh,
         material: Material | str = "soft_rubber",
         *,
         method: str = "mass_spring",
@@ -154,8 +156,8 @@ class Scene(SceneColliders, SceneHolding):
 
         Args:
             mesh: a `TetMesh` or a `VoxelLattice` (a solid), a `SurfaceMesh` (a sheet), a `RodMesh` (ropes, hair,
-                trees), or a `PointCloud` (loose points, for methods that need no mesh; seen as small balls where
-                there is no skin).
+                trees), a `LayeredMesh` (a core under a soft layer), or a `PointCloud` (loose points, for methods that
+                need no mesh; seen as small balls where there is no skin).
             material: a `Material` or the name of a preset.
             method: how it is simulated.
             name: must be new; numbered if not given.
@@ -185,11 +187,11 @@ class Scene(SceneColliders, SceneHolding):
         """
         name = new_name(name, "body", [b.name for b in self.bodies])
         where = f"body '{name}'"
-        if not isinstance(mesh, (TetMesh, SurfaceMesh, VoxelLattice, PointCloud, RodMesh)):
+        if not isinstance(mesh, (TetMesh, SurfaceMesh, VoxelLattice, PointCloud, RodMesh, LayeredMesh)):
             raise InputError(
                 f"{type(mesh).__name__} is not a mesh",
                 where,
-                "Give a TetMesh, a SurfaceMesh, a VoxelLattice, a RodMesh or a PointCloud",
+                "Give a TetMesh, a SurfaceMesh, a VoxelLattice, a RodMesh, a LayeredMesh or a PointCloud",
             )
         if springs not in ("one_ring", "two_ring", "grid"):
             raise InputError(f"{springs!r} is not known", f"{where}.springs", "Use 'one_ring', 'two_ring' or 'grid'")
@@ -283,7 +285,7 @@ class Scene(SceneColliders, SceneHolding):
 
     def add(
         self,
-        source: str | os.PathLike | TetMesh | SurfaceMesh | VoxelLattice | PointCloud | RodMesh,
+        source: str | os.PathLike | TetMesh | SurfaceMesh | VoxelLattice | PointCloud | RodMesh | LayeredMesh,
         material: Material | str = "soft_rubber",
         *,
         skin: bool | str | os.PathLike | SurfaceMesh = True,
@@ -298,14 +300,15 @@ class Scene(SceneColliders, SceneHolding):
 
         Args:
             source: a mesh file, a body prepared by ``pliant prep`` (``.plb``), the name of a sample mesh ('bunny'),
-                or a mesh. A `PointCloud` or a `RodMesh` is taken as it is.
+                or a mesh. A `PointCloud`, a `RodMesh` or a `LayeredMesh` is taken as it is.
             material: a `Material` or the name of a preset.
             skin: show the surface itself (True), the solid's own outside (False), or another surface, which follows
                 the clusters of a body of loose points.
             cache: keep the prepared body on disk and take it from there.
             progress: called with the stage and how much of it is done.
             options: settings of `PrepareSettings` (``size=0.3``, ``tets=5000``, ``solid="voxels"``), and the
-                arguments of `add_body` (``name``, ``position``, ``color`` and so on). ``mass_shift`` is 0.05 for a
+                arguments of `add_body` (``name``, ``position``, ``color`` and so on); with ``method="layered"`` those
+                of `LayerSettings` too (``texture=128``, ``layer_thickness=0.02``). ``mass_shift`` is 0.05 for a
                 body made from a surface, unless it is a lattice.
         """
         from pliant.mesh.prepare import prepare
@@ -315,11 +318,13 @@ class Scene(SceneColliders, SceneHolding):
         name = options.get("name")
         where = f"body '{name}'" if name else f"add({os.fspath(source)!r})" if isinstance(source, str) else "add"
         known = {f.name for f in dataclasses.fields(PrepareSettings)} - {"skin"}
+        layered = {f.name for f in dataclasses.fields(LayerSettings)} if options.get("method") == "layered" else set()
+        layer = {key: options.pop(key) for key in list(options) if key in layered}
         settings = {key: options.pop(key) for key in list(options) if key in known}
         taken = inspect.signature(self.add_body).parameters
         for key in options:
             if key not in taken or key in ("mesh", "skin"):
-                every = sorted(known | set(taken) - {"mesh"})
+                every = sorted(known | layered | set(taken) - {"mesh"})
                 raise InputError(f"no option {key!r}", where, f"The options are: {', '.join(every)}")
         cover = None if isinstance(skin, bool) else skin
         if isinstance(source, (PointCloud, RodMesh)):
@@ -331,13 +336,29 @@ class Scene(SceneColliders, SceneHolding):
                 )
             carried = None if cover is None else (as_cover(load_mesh(cover)), None)
             return self.add_body(source, material, skin=carried, **options)
+        if isinstance(source, LayeredMesh):
+            if settings or layer or cover is not None:
+                raise InputError(
+                    f"is prepared already, so that {', '.join([*settings, *layer]) or 'skin'} cannot be set any more",
+                    where,
+                    "Leave it out, or give the surface it was made of",
+                )
+            seen = (source.skin, source.embedding) if skin and source.skin is not None else None
+            return self.add_body(source, material, skin=seen, **options)
         asked = PrepareSettings(**settings, skin=skin if isinstance(skin, bool) else False)
         # a file that is added again is the same mesh, so that bodies can share their rest data
         named = cache and all(part is None or isinstance(part, (str, os.PathLike)) for part in (source, cover))
-        same = (str(source), asked, str(cover))
+        same = (str(source), asked, str(cover), tuple(sorted(layer.items())))
         body = self._prepared.get(same) if named else None
         if body is None:
-            body = prepare(source, asked, skin=cover, use_cache=cache, progress=progress)
+            if options.get("method") == "layered":
+                from pliant.mesh.prepare_layered import prepare_layered
+
+                if cover is not None:
+                    raise InputError("a layered body carries its own surface only", f"{where}.skin", "Leave it out")
+                body = prepare_layered(source, LayerSettings(**layer), asked, use_cache=cache, progress=progress)
+            else:
+                body = prepare(source, asked, skin=cover, use_cache=cache, progress=progress)
             body = dataclasses.replace(body, solid=dataclasses.replace(body.solid, notes=body.notes))
             if named:
                 self._prepared[same] = body

@@ -84,6 +84,8 @@ class Simulation(Touching):
         self.contacts = Contacts(state.count, pipeline.slots, device)
         self.body_contacts = contact_method(model, contact or ContactSettings(), device)
         self.notes += getattr(self.body_contacts, "notes", [])
+        if self.body_contacts.active and hasattr(self.body_contacts, "let_follow"):
+            self.body_contacts.let_follow([s for s in self.solvers if hasattr(s, "follow_contacts")])
         self.pins = Pins(model.particles.mass, device, collider_pose(pipeline))
         self.attachments = Attachments([], state.count, device) if attachments is None else attachments
         self.sleeping = Sleeping(

@@ -24,6 +24,8 @@ def choose_substeps(sim: Simulation, asked: int | None, name: str) -> None:
     sim.stable_dt = stable_step_with(alone, sim.forces)
     frame_dt = sim.frame_dt
     fewest = max(getattr(solver, "fewest_substeps", 2) for solver in sim.solvers)
+    if sim.body_contacts.active:
+        fewest = max(fewest, *(getattr(solver, "fewest_substeps_touching", 1) for solver in sim.solvers))
     needed = fewest if math.isinf(sim.stable_dt) else math.ceil(frame_dt / (SAFETY * max(sim.stable_dt, 1e-30)))
     wanted = min(solver.wanted_step() for solver in sim.solvers)
     for solver in sim.solvers:

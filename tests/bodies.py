@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 
 from pliant import Material, Scene, SurfaceMesh, TetMesh, shapes
+from pliant.mesh.layered import LayeredMesh
 from pliant.solvers import solver_class
 
 STILL = (0.0, 0.0, 0.0)
@@ -21,14 +22,36 @@ def jittered(mesh, amount=0.15, seed=0):
 
 
 def taken(method, mesh):
-    """A tet mesh as it is, or where a method takes none of that kind, a sheet over its extent along x and z."""
+    """A tet mesh as it is, or where a method takes none of that kind, a layer over a core with the same outside, or a
+    sheet over its extent along x and z."""
     if isinstance(mesh, solver_class(method).takes):
         return mesh
+    if LayeredMesh in solver_class(method).takes:
+        return layered(mesh.surface_mesh())
     low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
     side = np.linalg.norm(mesh.vertices[mesh.edges()[:, 0]] - mesh.vertices[mesh.edges()[:, 1]], axis=1).min()
     size = (high - low)[[0, 2]]
     cells = np.maximum(2, np.round(0.7 * size / side)).astype(int)
     return shapes.sheet(tuple(size.tolist()), tuple(cells.tolist())).translated(0.5 * (low + high))
+
+
+def layered(surface, core=0.6, **factors):
+    """A layered mesh of a closed surface that is seen whole from its middle; the core is the surface, scaled down."""
+    nodes, triangles = surface.vertices, surface.triangles
+    count = len(nodes)
+    middle = 0.5 * (nodes.min(axis=0) + nodes.max(axis=0))
+    feet = middle + core * (nodes - middle)
+    a, b, c = np.sort(triangles, axis=1).T
+    stairs = [(a + count, b + count, c + count, c), (a + count, b + count, b, c), (a + count, a, b, c)]
+    tets = TetMesh(np.concatenate([nodes, feet]), np.concatenate([np.stack(tet, axis=1) for tet in stairs]))
+    side = int(np.ceil(np.sqrt(count)))
+    texel = np.stack(np.divmod(np.arange(count), side), axis=1)
+    node_of_texel = np.full((side, side), -1)
+    node_of_texel[texel[:, 0], texel[:, 1]] = np.arange(count)
+    return LayeredMesh(
+        nodes, feet, np.arange(count), triangles, tets.oriented()[0].tets, feet, triangles, side, texel, node_of_texel,
+        **factors,
+    )  # fmt: skip
 
 
 def shuffled(mesh, seed=0):

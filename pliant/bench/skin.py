@@ -7,6 +7,7 @@ import numpy as np
 from pliant.bench.report import Report
 from pliant.bench.timing import seconds_per_call
 from pliant.mesh.embed import embed
+from pliant.mesh.layered import LayeredMesh
 from pliant.mesh.prepare import prepare
 from pliant.mesh.prepare_settings import PrepareSettings
 from pliant.mesh.surface import SurfaceMesh
@@ -36,7 +37,7 @@ def split(mesh: SurfaceMesh) -> SurfaceMesh:
 
 def run(report: Report, device: str, quick: bool = False) -> None:
     body = prepare("small_bunny", PrepareSettings(tets=TETS, size=0.3))
-    assert body.skin is not None
+    assert body.skin is not None and not isinstance(body.solid, LayeredMesh)
     skin = SurfaceMesh(body.skin.vertices, body.skin.triangles, body.name)
     while len(skin.vertices) < (10_000 if quick else VERTICES):
         skin = split(skin)

@@ -11,6 +11,7 @@ from pliant.cli.flags import add_flags, given
 
 
 def add_parser(commands: Any) -> None:
+    from pliant.mesh.layer_settings import LayerSettings
     from pliant.mesh.prepare_settings import PrepareSettings
 
     parser = commands.add_parser(
@@ -29,6 +30,13 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--report", type=Path, metavar="FILE", help="also draw a report: .html or .png")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write what was found and done as JSON")
     add_flags(parser, PrepareSettings)
+    parser.add_argument(
+        "--layered",
+        action="store_true",
+        help="make a rigid core under a soft layer, whose nodes are texels of an atlas",
+    )
+    add_flags(parser, LayerSettings)
+    parser.add_argument("--core-file", metavar="FILE", help="of a layered body: a closed surface inside, as its core")
     parser.add_argument("--skin-file", metavar="FILE", help="another surface for the body to carry")
     parser.add_argument(
         "--check", action="store_true", help="only say what is wrong with the mesh; write nothing but --json"
@@ -41,10 +49,14 @@ def add_parser(commands: Any) -> None:
 
 
 def action(args: argparse.Namespace) -> int:
+    from pliant.errors import InputError
+    from pliant.mesh.layer_settings import LayerSettings
     from pliant.mesh.prepare_settings import PrepareSettings
     from pliant.prep import PrepOptions, clear_cache, diagnose_mesh, prepare_mesh
 
-    settings = given(args, PrepareSettings)
+    settings, layer = given(args, PrepareSettings), given(args, LayerSettings)
+    if not args.layered and (layer != LayerSettings() or args.core_file is not None):
+        raise InputError("only a layered body has a texture, a layer and a core", "pliant prep", "Add --layered")
     say = (lambda text: None) if args.quiet else print
     if args.clear_cache:
         say(clear_cache())
@@ -55,6 +67,16 @@ def action(args: argparse.Namespace) -> int:
         return 2
     if args.check:
         return diagnose_mesh(args.mesh, settings, args.json, say)
-    options = PrepOptions(args.out, args.report, args.json, args.skin_file, not args.no_cache, args.device, args.quiet)
+    options = PrepOptions(
+        args.out,
+        args.report,
+        args.json,
+        args.skin_file,
+        not args.no_cache,
+        args.device,
+        args.quiet,
+        layer if args.layered else None,
+        args.core_file,
+    )
     prepare_mesh(args.mesh, settings, options, say)
     return 0

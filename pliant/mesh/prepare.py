@@ -17,6 +17,7 @@ from pliant.mesh import arrays, cache
 from pliant.mesh.embed import embed
 from pliant.mesh.even import even_out
 from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.layered import LayeredMesh
 from pliant.mesh.prepare_settings import PrepareSettings
 from pliant.mesh.prepared import SUFFIX, PreparedBody, read_body, write_body
 from pliant.mesh.repair.diagnose import diagnose, unit_warning
@@ -304,6 +305,10 @@ def _read_ready(
             "Prepare the mesh it was made of again",
         )
     body = read_body(path)
+    if isinstance(body.solid, LayeredMesh):
+        if cover is not None:
+            raise InputError("a layered body carries its own surface only", str(path), "Leave the other skin out")
+        return _layer_resized(body, settings)
     if cover is not None:
         embedding = embed(cover.vertices, body.solid, device=device)
         notes = list(body.notes)
@@ -312,15 +317,27 @@ def _read_ready(
     elif not settings.skin:
         body = dataclasses.replace(body, skin=None, embedding=None)
     body = _resized(body, settings.size)
+    assert not isinstance(body.solid, LayeredMesh)
     return dataclasses.replace(body, facts={**body.facts, "counts": _counts(body.solid, body.skin)})
+
+
+def _layer_resized(body: PreparedBody, settings: PrepareSettings) -> PreparedBody:
+    """A layered body with another longest side, or without its skin."""
+    solid = body.solid
+    assert isinstance(solid, LayeredMesh)
+    if settings.size is not None:
+        solid = solid.scaled(size_factor(body.skin or solid.surface_mesh(), settings.size))
+    if not settings.skin:
+        solid = dataclasses.replace(solid, skin=None, embedding=None)
+    return dataclasses.replace(body, solid=solid, skin=solid.skin, embedding=solid.embedding)
 
 
 def _resized(body: PreparedBody, size: float | None) -> PreparedBody:
     """A prepared body with another longest side."""
     if size is None:
         return body
-    seen = body.skin or body.solid
-    factor = size_factor(seen, size)
+    assert not isinstance(body.solid, LayeredMesh)
+    factor = size_factor(body.skin or body.solid, size)
     embedding = body.embedding
     if embedding is not None:
         height = None if embedding.height is None else embedding.height * factor

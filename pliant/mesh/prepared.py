@@ -21,6 +21,7 @@ from pliant.files import replace_file
 from pliant.mesh import arrays as mesh_arrays
 from pliant.mesh.embed import Embedding
 from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.layered import LayeredMesh
 from pliant.mesh.look import Look, Paint
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
@@ -33,7 +34,11 @@ ELEMENTS: dict[str, tuple[Any, str]] = {
     "tets": (TetMesh, "tets"),
     "lattice": (VoxelLattice, "cubes"),
     "surface": (SurfaceMesh, "triangles"),
+    "layered": (LayeredMesh, "tets"),
 }
+LAYER_ARRAYS = ("feet", "foot", "triangles", "core_vertices", "core_triangles", "texel", "node_of_texel", "stiffness",
+                "plasticity", "chart_of")  # fmt: skip
+"""What a layered solid has besides its vertices, the nodes, and its elements, the tets."""
 REMEDY = "Give a file written by 'pliant prep', as it was written; or prepare the mesh again"
 
 
@@ -51,7 +56,7 @@ class PreparedBody:
     """
 
     name: str
-    solid: TetMesh | VoxelLattice | SurfaceMesh
+    solid: TetMesh | VoxelLattice | SurfaceMesh | LayeredMesh
     skin: SurfaceMesh | None = None
     embedding: Embedding | None = None
     notes: tuple[str, ...] = ()
@@ -70,11 +75,11 @@ class PreparedBody:
     @property
     def uneven(self) -> bool:
         """Whether its elements come from a surface, so that some may be much smaller than others."""
-        return self.kind != "lattice" and "method" in self.facts
+        return self.kind in ("tets", "surface") and "method" in self.facts
 
     @property
     def kind(self) -> str:
-        """'tets', 'lattice' or 'surface'."""
+        """'tets', 'lattice', 'surface' or 'layered'."""
         return next(kind for kind, (cls, _) in ELEMENTS.items() if isinstance(self.solid, cls))
 
 
@@ -89,6 +94,8 @@ def write_body(body: PreparedBody, path: str | os.PathLike) -> Path:
     }
     if isinstance(body.solid, VoxelLattice):
         arrays["solid_cells"] = body.solid.cells
+    if isinstance(body.solid, LayeredMesh):
+        arrays |= {f"solid_{name}": getattr(body.solid, name) for name in LAYER_ARRAYS}
     about: dict[str, Any] = {
         "pliant_body": VERSION,
         "name": body.name,
@@ -160,13 +167,16 @@ def read_body(path: str | os.PathLike) -> PreparedBody:
 def _unpack(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> PreparedBody:
     vertices, elements = arrays["solid_vertices"], arrays["solid_elements"]
     name = str(about["solid_name"])
-    solid: TetMesh | VoxelLattice | SurfaceMesh
+    solid: TetMesh | VoxelLattice | SurfaceMesh | LayeredMesh
     if about["kind"] == "tets":
         solid = TetMesh(vertices, elements, name)
     elif about["kind"] == "lattice":
         solid = VoxelLattice(vertices, elements, arrays["solid_cells"], name)
     elif about["kind"] == "surface":
         solid = SurfaceMesh(vertices, elements, name, (), _unpack_look(about["solid_look"], "solid_", arrays))
+    elif about["kind"] == "layered":
+        named: dict[str, Any] = {key: arrays[f"solid_{key}"] for key in LAYER_ARRAYS}
+        solid = LayeredMesh(nodes=vertices, tets=elements, texture=len(named["node_of_texel"]), name=name, **named)
     else:
         raise ValueError(f"kind {about['kind']!r}")
     solid.check(name)
@@ -184,6 +194,8 @@ def _unpack(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> PreparedBod
         mesh_arrays.check_finite(skin.vertices, "skin")
         mesh_arrays.check_indices(skin.triangles, len(skin.vertices), "triangle", "skin")
     notes = tuple(str(note) for note in about["notes"])
+    if isinstance(solid, LayeredMesh):
+        solid = dataclasses.replace(solid, notes=notes, skin=skin, embedding=embedding)
     return PreparedBody(str(about["name"]), solid, skin, embedding, notes, dict(about["facts"]))
 
 

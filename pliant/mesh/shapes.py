@@ -11,6 +11,11 @@ import numpy as np
 from pliant.errors import InputError
 from pliant.mesh import arrays
 from pliant.mesh import shape_arguments as given
+from pliant.mesh.layered_shapes import can as can
+from pliant.mesh.layered_shapes import gear as gear
+from pliant.mesh.layered_shapes import pumpkin as pumpkin
+from pliant.mesh.layered_shapes import ridged_cylinder as ridged_cylinder
+from pliant.mesh.layered_shapes import tyre as tyre
 from pliant.mesh.look import Look
 from pliant.mesh.rod_shapes import rope as rope
 from pliant.mesh.rod_shapes_hair import hair as hair

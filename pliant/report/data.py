@@ -10,6 +10,7 @@ import numpy as np
 from pliant.errors import InputError
 from pliant.mesh import arrays
 from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.layered import LayeredMesh
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 
@@ -29,6 +30,7 @@ class ReportInput:
         density: [kg/m^3], for a sheet [kg/m^2].
         truncate: largest inverse mass that is allowed [1/kg]; None for no bound.
         bad_triangles: triangles of the skin to point out, as numbers or as a mask (k,).
+        layered: the layered body whose tets the solid is; its atlas and core are drawn.
     """
 
     title: str
@@ -39,6 +41,7 @@ class ReportInput:
     density: float = 1000.0
     truncate: float | None = None
     bad_triangles: np.ndarray | None = None
+    layered: LayeredMesh | None = None
 
     def check(self) -> None:
         """Raise `InputError` for what no report can be made of."""

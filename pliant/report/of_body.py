@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pliant.mesh.layered import LayeredMesh
 from pliant.mesh.prepared import PreparedBody
 from pliant.mesh.repair.diagnose import Diagnosis
 from pliant.report.data import ReportInput
@@ -19,6 +20,8 @@ def report_input(body: PreparedBody, density: float = 1000.0, truncate: float | 
     """
     facts = body.facts
     sections = [("Body", _rows(facts.get("counts", {})) + [("made by", str(facts.get("method", body.kind)))])]
+    if facts.get("layer"):
+        sections.append(("Layer", _rows(facts["layer"])))
     if facts.get("quality"):
         sections.append(("Quality", _rows(facts["quality"])))
     for key, heading in (("before", "Surface as read"), ("after", "Surface after repair")):
@@ -30,7 +33,9 @@ def report_input(body: PreparedBody, density: float = 1000.0, truncate: float | 
     if facts.get("seconds"):
         sections.append(("Seconds", _rows(facts["seconds"])))
     title = body.name or "body"
-    return ReportInput(title, body.skin, body.solid, sections, list(body.notes), density, truncate)
+    layered = body.solid if isinstance(body.solid, LayeredMesh) else None
+    solid = body.solid.tet_mesh() if isinstance(body.solid, LayeredMesh) else body.solid
+    return ReportInput(title, body.skin, solid, sections, list(body.notes), density, truncate, layered=layered)
 
 
 def _rows(values: dict[str, Any]) -> list[tuple[str, str]]:

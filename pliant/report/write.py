@@ -43,6 +43,7 @@ def write_report(
     data.bad_rows()
     pillow_module()
     matplotlib_module()
+    from pliant.report.layered import layered_pictures
     from pliant.report.page import html_page
     from pliant.report.pictures import body_pictures
     from pliant.report.sheet import png_sheet
@@ -50,7 +51,8 @@ def write_report(
     say = progress or (lambda what, share: None)
     # Opened before the work, so that a place that cannot be written to is found at once.
     with replace_file(path) as file:
-        pictures = body_pictures(data, width, height, device, lambda what, share: say(what, 0.8 * share))
+        draw = body_pictures if data.layered is None else layered_pictures
+        pictures = draw(data, width, height, device, lambda what, share: say(what, 0.8 * share))
         say("histograms", 0.8)
         shapes = body_histograms(data)
         make = html_page if suffix == ".html" else png_sheet

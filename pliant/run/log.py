@@ -101,7 +101,7 @@ class RunLog:
             return None
         if any(getattr(b.options.get("volume"), "gas_density", None) is not None for b in sim.model.bodies):
             return None
-        mass = float(sim.model.particles.mass.sum())
+        mass = sim.diagnostics().mass
         gravity = np.array(sim.world.gravity)
         first, fastest, worst, seen = self.rows[0], 0.0, 0.0, False
         for before, row in zip(self.rows, self.rows[1:], strict=False):

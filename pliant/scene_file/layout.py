@@ -13,6 +13,7 @@ from pliant.forces.inside import INSIDES
 from pliant.forces.wind_settings import Air, Gusts
 from pliant.materials import Material, RawConstants
 from pliant.mesh import shape_arguments, shapes
+from pliant.mesh.layer_settings import LayerSettings
 from pliant.mesh.prepare_settings import PrepareSettings
 from pliant.mesh.rods import RodMesh
 from pliant.mesh.surface import SurfaceMesh
@@ -183,6 +184,7 @@ def scene_table() -> Table:
             "rods": Either(rods, dict, rods_file),
             "scale": Either(Vector("factors along x, y and z"), list, scalar("float", 1.0, "factor", above=0.0)),
             **{**settings_of(PrepareSettings), "skin": Either(other_skin, str, settings_of(PrepareSettings)["skin"])},
+            **settings_of(LayerSettings),
             "springs": scalar(
                 "str",
                 "one_ring",

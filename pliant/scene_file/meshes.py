@@ -16,6 +16,8 @@ from pliant.mesh.assets import asset_names
 from pliant.mesh.embed import Embedding, embed
 from pliant.mesh.io import read_mesh
 from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.layer_settings import LayerSettings
+from pliant.mesh.layered import LayeredMesh
 from pliant.mesh.points import PointCloud
 from pliant.mesh.prepare_settings import PrepareSettings
 from pliant.mesh.rods import RodMesh
@@ -28,7 +30,10 @@ from pliant.scene_file.layout import shape_functions
 from pliant.scene_file.lines import KeyPath
 
 PREPARE_KEYS = tuple(field.name for field in dataclasses.fields(PrepareSettings))
-MESH_KEYS = ("shape", "file", "file2", "points", "rods", "scale", *PREPARE_KEYS)
+LAYER_KEYS = tuple(field.name for field in dataclasses.fields(LayerSettings))
+MESH_KEYS = ("shape", "file", "file2", "points", "rods", "scale", *PREPARE_KEYS, *LAYER_KEYS)
+LAYERED = "layered"
+"""The method whose bodies are made of a closed surface."""
 ProgressCall = Callable[[str, float], None]
 At = Callable[[KeyPath], contextlib.AbstractContextManager[None]]
 
@@ -37,7 +42,7 @@ At = Callable[[KeyPath], contextlib.AbstractContextManager[None]]
 class BodyMesh:
     """What is simulated, and the surface that is seen with its embedding; None where it follows clusters."""
 
-    mesh: TetMesh | SurfaceMesh | VoxelLattice | PointCloud | RodMesh
+    mesh: TetMesh | SurfaceMesh | VoxelLattice | PointCloud | RodMesh | LayeredMesh
     skin: tuple[SurfaceMesh, Embedding | None] | None = None
     uneven: bool = False
     fill: float = 1.0
@@ -91,12 +96,15 @@ def _mesh_key(table: dict[str, Any], folder: Path) -> str:
                 if entry.name.split(".")[0] == stem and entry.is_file():
                     about = entry.stat()
                     stamps.append((entry.path, about.st_mtime_ns, about.st_size))
-    return repr((keys, sorted(stamps)))
+    return repr((keys, table.get("method") == LAYERED, sorted(stamps)))
 
 
 def _make_mesh(table: dict[str, Any], path: KeyPath, source: Source, at: At, progress: ProgressCall | None) -> BodyMesh:
     """The mesh of a [[body]] table, as in `body_mesh`."""
     settings = {key: table[key] for key in PREPARE_KEYS if key in table}
+    layered = table.get("method") == LAYERED
+    if not layered:
+        _refuse((key for key in LAYER_KEYS if key in table), "a body whose method is not 'layered'", path, source)
     if "points" in table:
         made = _points(table, settings, path, source, at)
         settings = {}
@@ -117,6 +125,8 @@ def _make_mesh(table: dict[str, Any], path: KeyPath, source: Source, at: At, pro
             _refuse(settings, "rods", path, source)
     else:
         found = _from_file(table, path, source, at)
+    if layered and ("shape" in table or "file" in table):
+        return _layered(found, table, settings, path, source, at, progress)
     if settings or "file" in table:
         cover = None
         if isinstance(settings.get("skin"), str):
@@ -134,13 +144,39 @@ def _make_mesh(table: dict[str, Any], path: KeyPath, source: Source, at: At, pro
     return made
 
 
+def _layered(
+    found: Any,
+    table: dict[str, Any],
+    settings: dict[str, Any],
+    path: KeyPath,
+    source: Source,
+    at: At,
+    progress: ProgressCall | None,
+) -> BodyMesh:
+    """A core under a soft layer, made of a closed surface."""
+    from pliant.mesh.prepare_layered import prepare_layered
+
+    if isinstance(settings.get("skin"), str):
+        raise source.error((*path, "skin"), "a layered body carries its own surface only", "Leave it out")
+    if "scale" in table:
+        raise source.error((*path, "scale"), "a layered body is not scaled", "Give its 'size', or a larger shape")
+    layer = LayerSettings(**{key: table[key] for key in LAYER_KEYS if key in table})
+    with at((*path, "file") if "file" in table else path):
+        body = prepare_layered(found, layer, PrepareSettings(**settings), progress=progress)
+    return BodyMesh(dataclasses.replace(body.solid, notes=body.notes), body.carried)
+
+
 def _scaled(made: BodyMesh, scale: Any) -> BodyMesh:
     """Mesh and skin scaled; weights stay, but a height above triangles does not when the scale differs by axis."""
     mesh = made.mesh.scaled(scale)
     if made.skin is None:
         return dataclasses.replace(made, mesh=mesh)
     skin, embedding = made.skin[0].scaled(scale), made.skin[1]
-    if embedding is not None and embedding.height is not None and not isinstance(mesh, (PointCloud, RodMesh)):
+    if (
+        embedding is not None
+        and embedding.height is not None
+        and not isinstance(mesh, (PointCloud, RodMesh, LayeredMesh))
+    ):
         embedding = embed(skin.vertices, mesh)
     return dataclasses.replace(made, mesh=mesh, skin=(skin, embedding))
 

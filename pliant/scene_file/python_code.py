@@ -13,7 +13,7 @@ from pliant.forces.inside import INSIDES
 from pliant.materials import PRESETS
 from pliant.scene import Scene
 from pliant.scene_file.attachments import LIMITS, pairs_of
-from pliant.scene_file.meshes import PREPARE_KEYS
+from pliant.scene_file.meshes import LAYERED, PREPARE_KEYS
 from pliant.scene_file.tables import body_names, named
 
 LINE = 110
@@ -215,7 +215,7 @@ class _Writer:
         if "shape" in table:
             shape = dict(table.pop("shape"))
             code = call(f"pliant.shapes.{shape.pop('kind')}", keywords(shape))
-            if not prepared:
+            if not prepared and table.get("method") != LAYERED:
                 if copied:
                     lines.append(f"made = {code}{larger}")
                     return "add_body", ["made"]

@@ -11,6 +11,7 @@ import warp as wp
 from pliant.collide.contacts import Contacts
 from pliant.materials import Material, RawConstants
 from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.layered import LayeredMesh
 from pliant.mesh.points import PointCloud
 from pliant.mesh.rods import RodMesh
 from pliant.mesh.surface import SurfaceMesh
@@ -45,7 +46,7 @@ class BodySpec:
     sheet that tears, over the number it has.
     """
 
-    mesh: TetMesh | SurfaceMesh | VoxelLattice | PointCloud | RodMesh
+    mesh: TetMesh | SurfaceMesh | VoxelLattice | PointCloud | RodMesh | LayeredMesh
     material: Material
     raw: RawConstants | None
     mass_distribution: str
@@ -71,7 +72,10 @@ class Solver(Protocol):
     A method may have more, which is asked for by name: `watched_by(guard)`, told once of the guard; `news()`, asked
     after each checked frame for what the user should be told, as pairs of a text and whether it is a warning;
     `rates()`, particle-sized vectors besides the velocities that a body which falls asleep forgets; `tearing`, a
-    `Tearing` or None; `broken_springs(body)` and `torn_triangles(body)`, masks or None.
+    `Tearing` or None; `broken_springs(body)` and `torn_triangles(body)`, masks or None; `rigid_parts()`, what moves
+    besides particles: mass, centre, velocity, inertia and angular velocity of each, in the world;
+    `begin_contacts(state, contacts, light)` and `follow_contacts(state, light)`, see `Follower` of
+    collide/soft/body_contacts.py; `fewest_substeps` and `fewest_substeps_touching`, the latter where bodies meet.
     """
 
     name: ClassVar[str]

@@ -18,7 +18,7 @@ from pliant.collide.soft.features import THIN, Features
 from pliant.collide.soft.narrow_kernels import Moves, Surfaces
 from pliant.collide.soft.settings import ContactSettings
 from pliant.collide.soft.touch_kernels import touch
-from pliant.launch import launch, repeat_while, thread_count
+from pliant.launch import copy, launch, repeat_while, thread_count
 from pliant.model.model import Model
 from pliant.model.state import State
 
@@ -77,6 +77,18 @@ class Sleeper(Protocol):
         ...
 
 
+class Follower(Protocol):
+    """A method whose particles are not all there is of its bodies: it carries on what contacts do to them."""
+
+    def begin_contacts(self, state: State, contacts: wp.array, light: wp.array) -> None:
+        """Write the inverse masses of its particles to `light` [1/kg] (n,); each has so many contacts (n,)."""
+        ...
+
+    def follow_contacts(self, state: State, light: wp.array) -> None:
+        """Take over what a pass did to x_next and v_next, and write what follows from it."""
+        ...
+
+
 class BodyContacts:
     """Keeps bodies out of each other.
 
@@ -132,6 +144,13 @@ class BodyContacts:
         self.careful = Careful(self.candidates, surfaces, sums, count, device) if settings.careful and thin else None
         self.ahead = 0.0
         self.sleeping: Sleeper | None = None
+        self.followers: list[Follower] = []
+        self.light: wp.array | None = None
+
+    def let_follow(self, followers: list[Follower]) -> None:
+        """Tell methods what is done to their particles in each pass."""
+        self.followers = followers
+        self.light = wp.zeros(self.model.particles.count, dtype=float, device=self.device) if followers else None
 
     def _make_rows(self, vertex_room: int, edge_room: int) -> None:
         self.vertex_rows = _rows(self.candidates.near_triangles.things, vertex_room, self.device)
@@ -200,7 +219,13 @@ class BodyContacts:
         if self.sleeping is not None:
             self.sleeping.wake_touched()
         passes = self.settings.iterations
-        here, there = [threads, self.is_listed], [state.inv_mass, state.x, state.x_next, state.v_next]
+        light = state.inv_mass
+        if self.light is not None:
+            light = self.light
+            copy(light, state.inv_mass)
+            for follower in self.followers:
+                follower.begin_contacts(state, self.sums.contacts, light)
+        here, there = [threads, self.is_listed], [light, state.x, state.x_next, state.v_next]
         vertex, far = self.candidates.vertex, FAR * self.features.reach
         for k in range(passes + 1):
             last = int(k == passes)
@@ -209,8 +234,10 @@ class BodyContacts:
                 kernel = response_kernels.push_contacts
                 launch(kernel, threads, inputs, outputs, device=self.device, block_dim=64, grain=1)
             # the first time by what contacts begin with
-            inputs, outputs = [vertex, state.inv_mass, last], [self.sums, *rows, self.turns, state.x_next, state.v_next]
+            inputs, outputs = [vertex, light, last], [self.sums, *rows, self.turns, state.x_next, state.v_next]
             launch(response_kernels.move_particles, len(vertex), inputs, outputs, device=self.device)
+            for follower in self.followers:
+                follower.follow_contacts(state, light)
 
     def finish(self, state: State, dt: float) -> None:
         """Stop what would pass through something thin after all, when everything else is done."""

@@ -9,6 +9,7 @@ import numpy as np
 from pliant.errors import InputError
 from pliant.materials import RawConstants, spring_constants
 from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.layered import LayeredMesh
 from pliant.mesh.points import PointCloud
 from pliant.mesh.rods import RodMesh
 from pliant.mesh.surface import SurfaceMesh
@@ -65,6 +66,7 @@ def mass_spring_elements(spec: BodySpec) -> Elements:
             mesh.name or "point cloud",
             "Use method='shape_matching', or give a mesh",
         )
+    assert not isinstance(mesh, LayeredMesh)  # a scene refuses it, see `takes`
     sheet = isinstance(mesh, SurfaceMesh)
     constants, note = spring_constants(spec.material, sheet=sheet)
     rod = isinstance(mesh, RodMesh)

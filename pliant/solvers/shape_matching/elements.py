@@ -8,6 +8,7 @@ from pliant.errors import InputError
 from pliant.mesh.cluster import Clusters, box_clusters, from_pairs, grid_clusters, kmeans_clusters
 from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.lattice_runs import axis_regions
+from pliant.mesh.layered import LayeredMesh
 from pliant.mesh.near import near_pairs
 from pliant.mesh.points import PointCloud
 from pliant.mesh.rods import RodMesh
@@ -38,7 +39,7 @@ def shape_matching_elements(spec: BodySpec) -> Elements:
     x, count = mesh.vertices, len(mesh.vertices)
     notes: list[str] = []
     tets = Tets.build(x, NO_TETS)
-    assert not isinstance(mesh, RodMesh)  # a scene refuses them, see `takes`
+    assert not isinstance(mesh, (RodMesh, LayeredMesh))  # a scene refuses them, see `takes`
     if isinstance(mesh, TetMesh):
         tets = Tets.build(x, mesh.tets)
         mass = lumped_mass(mesh.tets, material.density * tets.rest_volume, count)

@@ -1,0 +1,100 @@
+"""`pliant bench layered`: tyres and other layered bodies: frames and contacts a second, and what the time goes into."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from pliant.bench.report import Report
+from pliant.bench.timing import seconds_per_call
+from pliant.materials import Material
+from pliant.mesh import layered_shapes
+from pliant.mesh.layer_settings import LayerSettings
+from pliant.mesh.layered import LayeredMesh
+from pliant.mesh.prepare_layered import prepare_layered
+from pliant.mesh.prepare_settings import PrepareSettings
+from pliant.scene import Scene
+from pliant.simulation import Simulation
+
+RUBBER = Material(density=400.0, young=4e5, poisson=0.35, damping=0.002, friction=0.8)
+FRAMES = 120
+
+
+def tyre(texture: int, detail: int = 360, skin: bool = False) -> LayeredMesh:
+    """A tyre at the texels of a texture of some side; `detail` is the fineness of the surface that is seen."""
+    body = prepare_layered(
+        layered_shapes.tyre(detail=detail), LayerSettings(texture=texture), PrepareSettings(skin=skin)
+    )
+    assert isinstance(body.solid, LayeredMesh)
+    return body.solid
+
+
+def rolling(meshes: list[LayeredMesh], device: str, contact: str = "none") -> Simulation:
+    """Tyres that stand on a floor side by side, and roll."""
+    scene = Scene(name="tyres", contact=contact)
+    scene.add_plane(name="road")
+    for k, mesh in enumerate(meshes):
+        seen = None if mesh.skin is None else (mesh.skin, mesh.embedding)
+        scene.add_body(
+            mesh, RUBBER, method="layered", name=f"tyre {k}", rotation=(90.0, 0.0, 0.0), skin=seen,
+            position=(0.0, 0.54, 0.6 * k), velocity=(3.0, 0.0, 0.0), angular_velocity=(0.0, 0.0, -5.6),
+        )  # fmt: skip
+    return scene.build(device)
+
+
+def touching(sim: Simulation) -> int:
+    """Nodes that colliders hold or push."""
+    contacts = sim.contacts.depth.numpy()
+    return int((contacts >= 0.0).sum())
+
+
+def run(report: Report, device: str, quick: bool = False) -> None:
+    frames = 10 if quick else FRAMES
+    for texture in [32] if quick else [64, 128, 256] if device == "cpu" else [64, 128, 256, 512]:
+        mesh = tyre(texture)
+        _roll(report, device, rolling([mesh], device), f"a tyre, texture {texture}", len(mesh.tets), frames)
+    # the scene of the source: tyres with 62,000 nodes and 324,000 tets together
+    mesh = tyre(32 if quick else 256)
+    count = 2 if quick else max(1, round(62_000 / len(mesh.nodes)))
+    sim = rolling([mesh] * count, device)
+    _roll(report, device, sim, f"{count} tyres", count * len(mesh.tets), frames)
+    _seen(report, device, quick)
+
+
+def _roll(report: Report, device: str, sim: Simulation, case: str, tets: int, frames: int) -> None:
+    """Time of a frame, contacts a second, and the time of each stage."""
+    solver = sim.solvers[0]
+    begin = time.perf_counter()
+    sim.frame(2)
+    report.add(case, device, "seconds_to_the_second_frame", time.perf_counter() - begin)
+    times, contacts = [], []
+    for _ in range(frames):
+        begin = time.perf_counter()
+        sim.frame()
+        times.append(time.perf_counter() - begin)
+        contacts.append(touching(sim))
+    constants = solver.constants(sim.dt)  # type: ignore[attr-defined]
+    sizes = {"nodes": sim.state.count, "tets": tets, "iterations": constants.iterations}
+    median = float(np.median(times))
+    report.add(case, device, "ms_per_frame", 1e3 * median, **sizes)
+    report.add(case, device, "frames_per_second", 1.0 / median)
+    mean = float(np.mean(contacts))
+    report.add(case, device, "contacts_per_second", mean / median, contacts=mean)
+    alone = seconds_per_call(sim.issue_substep, device, 10)
+    report.add(case, device, "ms_per_step_on_the_device", 1e3 * alone, condition=round(constants.condition, 1))
+    for stage, milliseconds in sim.stage_times().items():
+        report.add(case, device, f"ms_{stage.replace(' ', '_')}", milliseconds)
+
+
+def _seen(report: Report, device: str, quick: bool) -> None:
+    """Time of a step against the fineness of what is seen: nodes and contacts stay the same."""
+    for detail in [160] if quick else [180, 360, 720]:
+        mesh = tyre(32 if quick else 128, detail, skin=True)
+        sim = rolling([mesh], device)
+        sim.frame(10)
+        step = seconds_per_call(sim.issue_substep, device, 20)
+        skin = seconds_per_call(lambda sim=sim: sim.skins.update(sim.state.x), device, 20)
+        seen = 0 if mesh.skin is None else len(mesh.skin.triangles)
+        report.add(f"{seen:,} triangles seen", device, "ms_per_step", 1e3 * step, nodes=len(mesh.nodes))
+        report.add(f"{seen:,} triangles seen", device, "ms_skin", 1e3 * skin)
