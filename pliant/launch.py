@@ -13,7 +13,6 @@ import os
 import platform
 import queue
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -80,19 +79,6 @@ def cpu_name() -> str:
     return platform.processor() or platform.machine()
 
 
-_yield: Callable[[], None] = getattr(os, "sched_yield", lambda: None)
-# How long a thread looks for work, or for the end of it, before it goes to sleep [s]: to be woken takes up to 0.3 ms.
-LOOKS_FOR = 3e-4
-
-
-def _taken(things: queue.SimpleQueue) -> Any:
-    """The next of a queue, waited for without sleep at first; others get the interpreter in between."""
-    end = time.perf_counter() + LOOKS_FOR
-    while things.empty() and time.perf_counter() < end:
-        _yield()
-    return things.get()
-
-
 class _Workers:
     """Threads that wait for a callable each; the caller's own thread is the first of them."""
 
@@ -112,7 +98,7 @@ class _Workers:
             parts[0]()
         except BaseException as error:
             errors.append(error)
-        errors += [_taken(done) for _ in parts[1:]]
+        errors += [done.get() for _ in parts[1:]]
         for error in errors:
             if error is not None:
                 raise error
@@ -126,7 +112,7 @@ class _Workers:
 
     def _work(self, tasks: queue.SimpleQueue) -> None:
         while True:
-            part, done = _taken(tasks)
+            part, done = tasks.get()
             try:
                 part()
                 done.put(None)

@@ -20,7 +20,7 @@ SOFT = Material(young=1e5, poisson=0.4, density=300.0, damping=0.008, friction=0
 SIDE = 0.2
 CELLS = 7
 # Distance of blocks at the start over their side: none is inside another.
-APART = 1.3
+APART = 1.12
 FALL_SECONDS = 4.0
 BOWL_SECONDS = 3.0
 SPACING = 0.125
@@ -38,9 +38,9 @@ def pile(blocks: int, device: str, method: str = "shape_matching", *, sleep: boo
     scene = Scene(contact="bodies", sleep=sleep, name="pile")
     scene.add_plane()
     for k in range(blocks):
-        place = np.array([k % 3 - 1, 0.0, (k // 3) % 3 - 1]) * APART * SIDE + 0.05 * SIDE * rng.uniform(-1, 1, 3)
-        place[1] = 0.75 * SIDE + APART * SIDE * (k // 9)
-        turn = tuple(rng.uniform(-8.0, 8.0, 3))
+        place = np.array([k % 3 - 1, 0.0, (k // 3) % 3 - 1]) * APART * SIDE + 0.02 * SIDE * rng.uniform(-1, 1, 3)
+        place[1] = 0.65 * SIDE + APART * SIDE * (k // 9)
+        turn = tuple(rng.uniform(-3.0, 3.0, 3))
         scene.add_body(mesh, SOFT, method=method, name=f"block {k}", position=tuple(place), rotation=turn)
     return scene.build(device)
 

@@ -100,8 +100,9 @@ def find_partners(
         full_out[0] = 1
 
 
-TURNS = wp.constant(16)
-"""Searches in which each vertex has its turn to be looked for inside of solids."""
+TURNS = wp.constant(8)
+EVERY = wp.constant(4)
+"""Every fourth search an eighth of all vertices is looked for inside of solids."""
 RUN = wp.constant(32)
 """Vertices that have their turn together."""
 OUTSIDE = wp.constant(-1)
@@ -142,7 +143,8 @@ def find_triangles(
         b = vertex_body[k]
         box = swept(no_box(), i, course, course.radius[i])
         found = int(0)
-        looks = deep_inout[k] != OUTSIDE or turn[0] == 0 or (k // RUN + turn[0]) % TURNS == 0
+        looks = deep_inout[k] != OUTSIDE or turn[0] == 0
+        looks = looks or (turn[0] % EVERY == 0 and (k // RUN + turn[0] // EVERY) % TURNS == 0)
         deep = int(OUTSIDE)
         for j in range(wp.min(partners[b], partner_room)):
             other = partner[b * partner_room + j]
