@@ -19,8 +19,16 @@ from pliant.collide.soft.narrow_kernels import (
     write_row,
 )
 from pliant.collide.soft.near_native import next_edge, next_triangle
+from pliant.collide.soft.tree_kernels import TreeData, box_of
 
 wp.set_module_options({"enable_backward": False})
+
+
+@wp.func
+def middle_of(trees: TreeData, b: int) -> wp.vec3:
+    """The middle of the box around a body."""
+    box = box_of(trees.nodes, trees.roots[b])
+    return 0.5 * (box.low + box.high)
 
 
 @wp.func
@@ -75,10 +83,13 @@ def touch_triangles(k: int, near: Near, of: Surfaces, m: Moves, rows: Rows) -> i
     if deep < 0:
         near.deep[k] = inside
     else:
-        # far inside a solid: out by the nearest way, slowly
+        # far inside a solid: out slowly, and all of a body the same way
         corner = corners[deep]
         touch = meet_triangle(i, corner, 1.0e10, 1, m.x_next)
         if touch.found != 0 and touch.distance < 0.0:
+            off = middle_of(near.triangles, mine) - middle_of(near.triangles, of.body[corner[0]])
+            if wp.length(off) > 1.0e-9:
+                touch.normal = wp.normalize(off)
             if found < rows.room:
                 ids = triangle_ids(i, corner)
                 apart = of.radius[i] + of.radius[corner[0]]
