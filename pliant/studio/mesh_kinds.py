@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.layered import LayeredMesh
 from pliant.mesh.points import PointCloud
 from pliant.mesh.rods import RodMesh
 from pliant.mesh.surface import SurfaceMesh
@@ -16,6 +17,7 @@ KINDS: dict[str, tuple[type, ...]] = {
     "rods": (RodMesh,),
     "solids": (TetMesh, VoxelLattice),
     "points": (PointCloud,),
+    "layered bodies": (LayeredMesh,),
 }
 """Kinds of bodies as people call them, and their meshes."""
 PLASTIC = ("yield_strain", "creep", "plastic_limit")
