@@ -17,6 +17,7 @@ from pliant.blow_up import Moment, describe
 from pliant.collide.contacts import Contacts
 from pliant.collide.pipeline import Pipeline
 from pliant.collide.soft.methods import contact_method
+from pliant.collide.soft.parting import SplitSheets
 from pliant.collide.soft.settings import ContactSettings
 from pliant.errors import BlowUpError
 from pliant.forces.inside import clear_forces, inside_forces, surround
@@ -101,6 +102,11 @@ class Simulation(Touching):
         self.tearing = next((tearing for tearing in found if tearing is not None), None)
         if self.tearing is not None:
             self.wind.follow(self.tearing.fans())
+        self._parting_contacts = getattr(self.body_contacts, "parting", None)
+        if self.tearing is not None and self._parting_contacts is not None:
+            names = [body.name for body in model.bodies]
+            first = {names.index(sheet.name): self.tearing.slots(sheet.name).start for sheet in self.tearing.sheets}
+            self._parting_contacts.follow_split(SplitSheets(self.tearing.corners, self.tearing.home, first))
         self.skins = BodySkins(model.bodies, device, model.particles, self.tearing)
         self._parting = PartingSkins(model.bodies, self.skins)
         self._told_of_break = False
@@ -287,8 +293,24 @@ class Simulation(Touching):
         self.quantities.forget(np.concatenate(apart))
         if any(body.options.get("tears") for body in self.model.bodies):
             self.wind.tear(np.concatenate([self.torn_triangles(body.name) for body in self.model.bodies]))
+        self._let_contacts_follow()
         torn = [body for body in self.model.bodies if body.method == "mass_spring" and body.material.fracture_strain]
         self.guard.forget([(body.springs[0], self.broken_springs(body.name)) for body in torn])
+
+    def _let_contacts_follow(self) -> None:
+        """Let contacts between bodies know what is outside now."""
+        if self._parting_contacts is None:
+            return
+        pieces, gone = {}, {}
+        for b, body in enumerate(self.model.bodies):
+            links = self._links(body.name)
+            if links is not None:
+                pieces[b] = links.particle_pieces()
+            elif body.segments is not None:
+                gone[b] = self.broken_segments(body.name)
+            elif not body.splits and body.material.fracture_strain is not None:
+                gone[b] = self.torn_triangles(body.name)
+        self._parting_contacts.follow(pieces, gone)
 
     def follow_restored(self) -> None:
         """Follow the arrays of `arrays`, which were set from outside."""

@@ -16,6 +16,8 @@ from pliant.collide.soft.careful import Careful
 from pliant.collide.soft.contact_rows import Rounds, Rows, Sums
 from pliant.collide.soft.features import THIN, Features
 from pliant.collide.soft.narrow_kernels import Moves, Surfaces
+from pliant.collide.soft.outsides import breaks_in_pieces
+from pliant.collide.soft.parting import Parting, owners_of_pieces
 from pliant.collide.soft.settings import ContactSettings
 from pliant.collide.soft.touch_kernels import touch
 from pliant.launch import copy, launch, repeat_while, thread_count
@@ -104,26 +106,32 @@ class BodyContacts:
         self.is_listed = int(device != "cpu")
         self.model = model
         thin = any(not body.options.get("is_solid") for body in model.bodies)
-        self.active = settings.between == "all" or (settings.between == "bodies" and len(model.bodies) > 1)
+        several = len(model.bodies) > 1 or any(breaks_in_pieces(body) for body in model.bodies)
+        self.active = settings.between == "all" or (settings.between == "bodies" and several)
         if not self.active:
             return
-        self.features = features = Features.build(model, settings)
+        self.features = features = Features.build(model, settings, parting=True)
         if not settings.edges:
             features = dataclasses.replace(
                 features, edges=features.edges[:0], edge_body=features.edge_body[:0], out=features.out[:0]
             )
         floats = lambda values: wp.array(np.asarray(values, np.float32), dtype=float, device=device)
         surfaces = Surfaces()
-        surfaces.kind = wp.array(features.kind, dtype=int, device=device)
-        pairs = [(body.material.friction, body.material.holding) for body in model.bodies]
+        # what may be a piece of a body is like it; see `Parting`
+        owners = owners_of_pieces(model)
+        bodies = np.arange(len(model.bodies))
+        alike = np.concatenate([bodies, [0], owners]) if len(owners) else bodies
+        surfaces.kind = wp.array(features.kind[alike], dtype=int, device=device)
+        pairs = [(body.material.friction, body.material.holding) for body in (model.bodies[b] for b in alike)]
         surfaces.friction = wp.array(np.array(pairs, np.float32), dtype=wp.vec2, device=device)
-        surfaces.restitution = floats([body.material.restitution for body in model.bodies])
+        surfaces.restitution = floats([model.bodies[b].material.restitution for b in alike])
         surfaces.body = wp.array(model.particles.body, dtype=int, device=device)
         surfaces.radius = floats(features.radius)
         surfaces.rest = wp.array(model.particles.rest.astype(np.float32), dtype=wp.vec3, device=device)
         self.surfaces = surfaces
         selfs = np.full(len(model.bodies), settings.between == "all")
-        self.candidates = Candidates(features, model.particles.rest, selfs, surfaces.radius, device)
+        rest, more = model.particles.rest, owners if len(owners) else None
+        self.candidates = Candidates(features, rest, selfs, surfaces.radius, device, more)
         surfaces.entangled, surfaces.search = self.candidates.entangled, self.candidates.turn
         self.out = wp.array(features.out[self.candidates.edges.order], dtype=wp.vec2i, device=device)
         count = model.particles.count
@@ -146,6 +154,7 @@ class BodyContacts:
         self.sleeping: Sleeper | None = None
         self.followers: list[Follower] = []
         self.light: wp.array | None = None
+        self.parting = Parting(model, self)
 
     def let_follow(self, followers: list[Follower]) -> None:
         """Tell methods what is done to their particles in each pass."""
@@ -185,6 +194,7 @@ class BodyContacts:
         """Look for candidates anew in a frame's first step; `ahead` is its length [s]."""
         self.ahead = ahead
         if self.active:
+            self.parting.begin_frame()
             launch(_begin_frame, 1, [], [self.candidates.stale, self.turns.begins], device=self.device)
 
     def resolve(self, state: State, dt: float) -> None:
@@ -242,7 +252,7 @@ class BodyContacts:
     def finish(self, state: State, dt: float) -> None:
         """Stop what would pass through something thin after all, when everything else is done."""
         if self.careful is not None:
-            self.careful.end(state, self._near())
+            self.careful.end(state, self.near())
 
     def _touch(self, state: State, dt: float) -> None:
         """Which candidates touch."""
@@ -252,11 +262,11 @@ class BodyContacts:
         moves.watched = self.features.reach
         moves.rest_speed = REST_SPEED
         moves.goes_on = self.turns.finds
-        inputs, outputs = [self._near(), self.surfaces, moves], [self.vertex_rows, self.edge_rows, self.sums]
+        inputs, outputs = [self.near(), self.surfaces, moves], [self.vertex_rows, self.edge_rows, self.sums]
         outputs += [self.turns, self.full]
         launch_chunks(touch, self._things(), [*inputs, self.is_listed], outputs, self.device)
 
-    def _near(self) -> Near:
+    def near(self) -> Near:
         """The candidates, as kernels see them."""
         found = self.candidates
         near = Near()
