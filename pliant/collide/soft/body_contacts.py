@@ -9,7 +9,10 @@ from typing import Protocol
 import numpy as np
 import warp as wp
 
+from pliant.collide.contacts import Contacts
 from pliant.collide.soft import response_kernels
+from pliant.collide.soft.backing import Backed, Colliders
+from pliant.collide.soft.backing_kernels import Backing, back_contacts
 from pliant.collide.soft.candidate_kernels import Near
 from pliant.collide.soft.candidates import Candidates, launch_chunks
 from pliant.collide.soft.careful import Careful
@@ -154,12 +157,19 @@ class BodyContacts:
         self.sleeping: Sleeper | None = None
         self.followers: list[Follower] = []
         self.light: wp.array | None = None
+        self.backed: Backed | None = None
         self.parting = Parting(model, self)
 
     def let_follow(self, followers: list[Follower]) -> None:
         """Tell methods what is done to their particles in each pass."""
         self.followers = followers
         self.light = wp.zeros(self.model.particles.count, dtype=float, device=self.device) if followers else None
+
+    def let_back(self, colliders: Colliders, contacts: Contacts, takes: np.ndarray) -> None:
+        """Let colliders stand behind what is pressed against them; see `Backed`."""
+        if contacts.slots:
+            margin = self.features.reach
+            self.backed = Backed(colliders, contacts, takes, self.surfaces, margin, self.device)
 
     def _make_rows(self, vertex_room: int, edge_room: int) -> None:
         self.vertex_rows = _rows(self.candidates.near_triangles.things, vertex_room, self.device)
@@ -207,12 +217,18 @@ class BodyContacts:
             self._touch(state, dt)
             self._push_apart(state)
 
+        if self.backed is not None:
+            self.backed.begin(self.candidates.vertex, state, dt)
         launch(response_kernels.begin_rounds, 1, [], [self.turns], device=self.device)
         repeat_while(self.turns.going, find_and_push, device=self.device)
+        if self.backed is not None:
+            self.backed.end(self.candidates.vertex, state)
 
     def resolve_and_read(self, state: State, dt: float) -> list[BodyContactList]:
         """The same, from the host: the contacts, as they were each time that they were found."""
         self.candidates.follow(state.x, state.x_next, state.v, dt, self.ahead)
+        if self.backed is not None:
+            self.backed.begin(self.candidates.vertex, state, dt)
         launch(response_kernels.begin_rounds, 1, [], [self.turns], device=self.device)
         parts = []
         while self.turns.going.numpy()[0]:
@@ -220,6 +236,8 @@ class BodyContacts:
             self._push_apart(state)
             if self.turns.finds.numpy()[0] or not self.turns.going.numpy()[0]:
                 parts.append(self.read(state, dt))
+        if self.backed is not None:
+            self.backed.end(self.candidates.vertex, state)
         return parts
 
     def _push_apart(self, state: State) -> None:
@@ -235,6 +253,10 @@ class BodyContacts:
             copy(light, state.inv_mass)
             for follower in self.followers:
                 follower.begin_contacts(state, self.sums.contacts, light)
+        backing = Backing() if self.backed is None else self.backed.data
+        if self.backed is not None:
+            inputs = [threads, self.is_listed, state.inv_mass, state.x_next, backing, self.turns]
+            launch(back_contacts, threads, inputs, [self.sums, *rows], device=self.device, block_dim=64, grain=1)
         here, there = [threads, self.is_listed], [light, state.x, state.x_next, state.v_next]
         vertex, far = self.candidates.vertex, FAR * self.features.reach
         for k in range(passes + 1):
@@ -244,7 +266,7 @@ class BodyContacts:
                 kernel = response_kernels.push_contacts
                 launch(kernel, threads, inputs, outputs, device=self.device, block_dim=64, grain=1)
             # the first time by what contacts begin with
-            inputs, outputs = [vertex, light, last], [self.sums, *rows, self.turns, state.x_next, state.v_next]
+            inputs, outputs = [vertex, light, last], [self.sums, *rows, self.turns, backing, state.x_next, state.v_next]
             launch(response_kernels.move_particles, len(vertex), inputs, outputs, device=self.device)
             for follower in self.followers:
                 follower.follow_contacts(state, light)
@@ -334,6 +356,7 @@ def _rows(things: int, room: int, device: str) -> Rows:
     rows.count = wp.zeros(max(things, 1), dtype=int, device=device)
     rows.active = wp.zeros(size if device != "cpu" else 1, dtype=int, device=device)
     rows.actives = wp.zeros(1, dtype=int, device=device)
+    rows.held = wp.zeros(size, dtype=int, device=device)
     rows.ids = wp.zeros(size, dtype=wp.vec4i, device=device)
     rows.weights = wp.zeros(size, dtype=wp.vec4, device=device)
     for name in ("normal", "grip", "rub"):

@@ -20,6 +20,7 @@ class Rows:
         friction: coefficients of what slides and of what does not. bounce: speed at which the two should part [m/s].
         push, grip: what was done to positions so far, along the normal and across [kg m].
         impulse, rub: the same for velocities [N s].
+        held: of which particles a collider takes what the contact does to them: 1 for the first, 2, 4, 8.
     """
 
     room: int
@@ -41,6 +42,7 @@ class Rows:
     grip: wp.array(dtype=wp.vec3)
     impulse: wp.array(dtype=float)
     rub: wp.array(dtype=wp.vec3)
+    held: wp.array(dtype=int)
 
 
 NEAR_ONLY = wp.constant(1 << 16)

@@ -76,7 +76,7 @@ def place_sides(start: int, sides: Sides, corners_out: wp.array(dtype=wp.vec3i),
                 beyond = corner_at(other, side[3] + 2)
                 is_edge = is_edge and t < side[2]
     # a segment of a rod has its second end twice
-    if across == a or across == b:
+    if across == b:
         across = int(GONE)
     edge = wp.vec3i(GONE, GONE, GONE)
     if is_edge:

@@ -8,6 +8,7 @@ numbers, whose order does not matter: results are the same from run to run thoug
 
 import warp as wp
 
+from pliant.collide.soft.backing_kernels import ALONE, Backing, keep_out
 from pliant.collide.soft.contact_rows import GOES_ON, NEAR_ONLY, Rounds, Rows, Sums, comes_again, finds_again
 
 wp.set_module_options({"enable_backward": False})
@@ -59,10 +60,13 @@ def push_row(
     way = wp.vec3(0.0, 0.0, 0.0)
     moved = wp.vec3(0.0, 0.0, 0.0)
     speed = wp.vec3(0.0, 0.0, 0.0)
+    backed = rows.held[row]
     for k in range(4):
         i = ids[k]
         w = weights[k]
-        total += w * w * inv_mass[i] * float(wp.max(sums.contacts[i] % NEAR_ONLY, 1))
+        # what a collider stands behind does not give way
+        if backed & (1 << k) == 0:
+            total += w * w * inv_mass[i] * float(wp.max(sums.contacts[i] % NEAR_ONLY, 1))
         way += w * x_next[i]
         moved += w * (x_next[i] - x[i])
         speed += w * v_next[i]
@@ -211,18 +215,24 @@ def move_particles(
     vertices_out: Rows,
     edges_out: Rows,
     rounds_out: Rounds,
+    backing_inout: Backing,
     x_inout: wp.array(dtype=wp.vec3),
     v_inout: wp.array(dtype=wp.vec3),
 ):
-    """Move each particle by what its contacts did together, and forget that; after the last pass of a round also their
-    number and the lists of contacts, unless the next round goes on with them."""
+    """Move each particle by what its contacts did together, as far as colliders let it, and forget that; after the last
+    pass of a round also their number and the lists of contacts, unless the next round goes on with them."""
     k = start + wp.tid()
     i = vertex[k]
     ends = last != 0 and not (comes_again(rounds_out) and not finds_again(rounds_out))
     if sums_inout.contacts[i] > 0:
         factor = wp.float64(inv_mass[i]) / sums_inout.scale
-        x_inout[i] = x_inout[i] + taken_of_all(sums_inout.push, i, sums_inout, factor)
-        v_inout[i] = v_inout[i] + taken_of_all(sums_inout.kick, i, sums_inout, factor)
+        pushed = taken_of_all(sums_inout.push, i, sums_inout, factor)
+        kicked = taken_of_all(sums_inout.kick, i, sums_inout, factor)
+        x_inout[i] = x_inout[i] + pushed
+        v_inout[i] = v_inout[i] + kicked
+        if backing_inout.slots > 0:
+            if backing_inout.near[i] != ALONE:
+                keep_out(i, pushed, kicked, x_inout, v_inout, backing_inout)
         if ends:
             sums_inout.contacts[i] = 0
     if last != 0 and k == 0:

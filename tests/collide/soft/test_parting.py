@@ -84,7 +84,7 @@ def test_every_piece_of_a_solid_is_closed():
         own = faces.triangles[bare & (piece[faces.triangles[:, 0]] == k)]
         assert (piece[own] == k).all()
         sides = np.concatenate([own[:, [0, 1]], own[:, [1, 2]], own[:, [2, 0]]])
-        turned, counts = np.unique(sides[:, 0] * 10_000 + sides[:, 1], return_counts=True)
+        turned = np.unique(sides[:, 0] * 10_000 + sides[:, 1])
         back = np.unique(sides[:, 1] * 10_000 + sides[:, 0])
         np.testing.assert_array_equal(turned, back)
     assert not np.isin(loose, faces.triangles[bare]).any()
