@@ -17,6 +17,7 @@ from pliant.blow_up import Moment, describe
 from pliant.collide.contacts import Contacts
 from pliant.collide.pipeline import Pipeline
 from pliant.collide.soft.backing import WHOLE
+from pliant.collide.soft.body_contacts import BodyContacts
 from pliant.collide.soft.methods import contact_method
 from pliant.collide.soft.parting import SplitSheets
 from pliant.collide.soft.settings import ContactSettings
@@ -89,7 +90,8 @@ class Simulation(Touching):
         self.notes += getattr(self.body_contacts, "notes", [])
         if self.body_contacts.active and hasattr(self.body_contacts, "let_follow"):
             self.body_contacts.let_follow([s for s in self.solvers if hasattr(s, "follow_contacts")])
-            self.body_contacts.let_back(pipeline, self.contacts, self._taken_from_colliders())
+            if isinstance(self.body_contacts, BodyContacts):
+                self.body_contacts.let_back(pipeline, self.contacts, self._taken_from_colliders())
         self.pins = Pins(model.particles.mass, device, collider_pose(pipeline))
         self.attachments = Attachments([], state.count, device) if attachments is None else attachments
         self.sleeping = Sleeping(

@@ -148,12 +148,12 @@ def _tets_by_home(
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """The tets (m, 4) of a solid and the home of each; those of one voxel have the same."""
     tets = tets_of(mesh)
+    if tets is None:
+        return None
     if isinstance(mesh, VoxelLattice):
         each = len(tets) // len(mesh.cubes)
         return tets, np.repeat(element_homes(mesh.cubes, mesh.vertices, homes, centres), each)
-    if tets is None:
-        return None
-    return tets, element_homes(mesh.tets, mesh.vertices, homes, centres)
+    return tets, element_homes(tets, mesh.vertices, homes, centres)
 
 
 def tets_of(mesh: TetMesh | VoxelLattice | SurfaceMesh | PointCloud) -> np.ndarray | None:

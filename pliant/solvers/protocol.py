@@ -76,7 +76,8 @@ class Solver(Protocol):
     besides particles: mass, centre, velocity, inertia and angular velocity of each, in the world;
     `begin_contacts(state, contacts, light)` and `follow_contacts(state, light)`, see `Follower` of
     collide/soft/body_contacts.py; `takes_from_colliders`, what of the momentum that bodies press into colliders is left
-    to its `resolve`, see collide/soft/backing.py, all if it does not say; `fewest_substeps` and `fewest_substeps_touching`, the latter where bodies meet.
+    to its `resolve`, see collide/soft/backing.py, all of it if it does not say; `fewest_substeps` and
+    `fewest_substeps_touching`, the latter where bodies meet.
     """
 
     name: ClassVar[str]

@@ -147,20 +147,22 @@ class Parting:
         )
         outputs = [found.edges.data.corners, of.out]
         launch(kernels.place_sides, self._side_count, [self.data], outputs, device=self.device)
-        for b in [] if self._split is None else self._split.first:
+        if self._split is None:
+            return
+        for b in self._split.first:
             own, end = self.model.bodies[b].own_particles[1], self.model.bodies[b].particles[1]
-            launch(kernels.rest_of_split, end - own, [own, self._split.home], [of.surfaces.rest], device=self.device)
+            inputs = [own, self._split.home]
+            launch(kernels.rest_of_split, end - own, inputs, [of.surfaces.rest], device=self.device)
 
     def _sort(self) -> None:
         found, of = self.of.candidates, self.of
         vertices, edges = found.near_triangles.things, found.near_edges.things
-        all_of_them = {"device": self.device, "grain": 1024}
         if len(self.owners):
             inputs = [self._broken, int(of.settings.between == "all"), of.surfaces.body, vertices]
-            launch(kernels.sort_by_piece, vertices + edges, inputs, [of.near()], **all_of_them)
+            launch(kernels.sort_by_piece, vertices + edges, inputs, [of.near()], device=self.device, grain=1024)
         if self._split is not None and of.settings.between == "all":
             inputs = [self._split.home, self._splits, vertices]
-            launch(kernels.leave_neighbours, vertices + edges, inputs, [of.near()], **all_of_them)
+            launch(kernels.leave_neighbours, vertices + edges, inputs, [of.near()], device=self.device, grain=1024)
 
     # ---- between frames -----------------------------------------------------------------------------------------
 
