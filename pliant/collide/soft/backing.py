@@ -20,7 +20,10 @@ WHOLE, ALONG_NORMAL = 1, 2
 class Colliders(Protocol):
     """What finds contacts with colliders."""
 
-    slots: int
+    @property
+    def slots(self) -> int:
+        """How many there are."""
+        ...
 
     def detect(self, x: wp.array, contacts: Contacts, margin: float = 0.0, before: wp.array | None = None) -> None:
         """Write the contacts of positions x [m]; colliders do one step."""
