@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from pliant.collide.soft.contact_rows import GOES_ON, Rows
+from pliant.collide.soft.contact_rows import CONTACT, Rows
 from pliant.collide.soft.near_native import nearest_triangle, next_entered
 from pliant.physics.closest import segments_weights, triangle_weights
 from pliant.physics.crossing import NEVER, time_of_edges, time_of_meeting
@@ -13,13 +13,6 @@ SLACK = wp.constant(0.2)
 """Share of the distance kept by which what is further away counts too, since others may push it there."""
 ALIKE = wp.constant(0.5)
 """Cosine between normals above which contacts of a vertex with a sheet are one."""
-DEEP = wp.constant(0.3)
-"""Contacts with something thin that want to be pushed by more than this share of what is kept free are deep: what they
-push may meet others."""
-MISSED = wp.constant(0.6)
-"""Share of what is kept free by which a contact may be short of what it wants after all passes."""
-STILL = wp.constant(0.9)
-"""Cosine between the normals of a contact in two steps above which it is the same one."""
 OF_REST = wp.constant(0.8)
 """Share of its distance at rest to which a part is let come near another of the same body."""
 INNER = wp.constant(1.0e-3)
@@ -78,50 +71,62 @@ def weighted(a: wp.vec3, b: wp.vec3, c: wp.vec3, w: wp.vec3) -> wp.vec3:
     return w[0] * a + w[1] * b + w[2] * c
 
 
-@wp.func
+@wp.func_native(
+    CONTACT
+    + """
+typedef const float* floats;
+const int* body = (const int*)(of.body.data);
+const int one = body[ids[0]], two = body[ids[3]];
+floats before = (floats)(m.x.data), speeds = (floats)(m.v_next.data);
+auto n = touch.normal;
+Contact& c = ((Contact*)(rows.contact.data))[row];
+// a contact that there was in the last step begins with what it did to positions then
+const int f = row / rows.room;
+bool goes_on = ((const int*)(m.goes_on.data))[0] == 2 && row - f * rows.room < ((const int*)(rows.count.data))[f];
+goes_on = goes_on && c.id[0] == ids[0] && body[c.id[3]] == two;
+// 0.9 is the cosine between normals above which it is the same one
+goes_on = goes_on && c.normal[0] * n[0] + c.normal[1] * n[1] + c.normal[2] * n[2] > 0.9f;
+float way[3] = {0.0f, 0.0f, 0.0f}, approach = 0.0f;
+for (int k = 0; k < 4; ++k) {
+    const floats x = before + 3 * (size_t)ids[k], v = speeds + 3 * (size_t)ids[k];
+    c.id[k] = ids[k];
+    c.weight[k] = weights[k];
+    for (int a = 0; a < 3; ++a) way[a] += weights[k] * x[a];
+    approach += weights[k] * (v[0] * n[0] + v[1] * n[1] + v[2] * n[2]);
+}
+const float length = way[0] * n[0] + way[1] * n[1] + way[2] * n[2];
+const int last = wp::max(((const int*)(of.entangled.data))[one], ((const int*)(of.entangled.data))[two]);
+// on its way out there is time; and where others are deep inside, contacts contradict each other
+const bool is_slow = length < 0.0f || last == ((const int*)(of.search.data))[0];
+const bool is_thin = ((const int*)(of.kind.data))[one] != 0 || ((const int*)(of.kind.data))[two] != 0;
+const floats mine = (floats)(of.friction.data) + 2 * one, theirs = (floats)(of.friction.data) + 2 * two;
+const floats bounces = (floats)(of.restitution.data);
+// what was too near before the step is let out slowly, what came too near in it is put back
+c.target = wp::min(apart, length + m.gain);
+c.depth = apart - touch.distance;
+c.slack = is_slow ? 1.0e10f : 0.6f * apart;
+c.friction[0] = wp::sqrt(mine[0] * theirs[0]);
+c.friction[1] = wp::sqrt(mine[1] * theirs[1]);
+c.bounce = -approach > m.rest_speed ? -wp::max(bounces[one], bounces[two]) * approach : 0.0f;
+c.push = goes_on && !is_slow ? c.push : 0.0f;
+c.impulse = 0.0f;
+for (int a = 0; a < 3; ++a) {
+    c.normal[a] = n[a];
+    c.grip[a] = 0.0f;
+    c.rub[a] = 0.0f;
+}
+if (is_thin && c.target - touch.distance > 0.3f * apart) ((int*)(rows.deep.data))[0] = 1;
+"""
+)
 def write_row(
     rows: Rows, row: int, ids: wp.vec4i, weights: wp.vec4, touch: Touch, apart: float, of: Surfaces, m: Moves
 ):
-    """Write a contact; `apart` is the distance that is kept [m]."""
-    # a contact that there was in the last step begins with what it did to positions then
-    push = float(0.0)
-    if m.goes_on[0] == GOES_ON and row % rows.room < rows.count[row // rows.room]:
-        was = rows.ids[row]
-        alike = was[0] == ids[0] and of.body[was[3]] == of.body[ids[3]]
-        if alike and wp.dot(rows.normal[row], touch.normal) > STILL:
-            push = rows.push[row]
-    rows.ids[row] = ids
-    rows.weights[row] = weights
-    rows.normal[row] = touch.normal
-    rows.depth[row] = apart - touch.distance
-    way = wp.vec3(0.0, 0.0, 0.0)
-    speed = wp.vec3(0.0, 0.0, 0.0)
-    for k in range(4):
-        way += weights[k] * m.x[ids[k]]
-        speed += weights[k] * m.v_next[ids[k]]
-    # what was too near before the step is let out slowly, what came too near in it is put back
-    rows.target[row] = wp.min(apart, wp.dot(way, touch.normal) + m.gain)
-    one = of.body[ids[0]]
-    two = of.body[ids[3]]
-    rows.slack[row] = MISSED * apart
-    if wp.dot(way, touch.normal) < 0.0 or wp.max(of.entangled[one], of.entangled[two]) == of.search[0]:
-        # on its way out there is time; and where others are deep inside, contacts contradict each other
-        rows.slack[row] = 1.0e10
-        push = 0.0
-    if rows.target[row] - touch.distance > DEEP * apart and (of.kind[one] != 0 or of.kind[two] != 0):
-        rows.deep[0] = 1
-    first = of.friction[one]
-    second = of.friction[two]
-    rows.friction[row] = wp.vec2(wp.sqrt(first[0] * second[0]), wp.sqrt(first[1] * second[1]))
-    approach = wp.dot(speed, touch.normal)
-    bounce = float(0.0)
-    if -approach > m.rest_speed:
-        bounce = -wp.max(of.restitution[one], of.restitution[two]) * approach
-    rows.bounce[row] = bounce
-    rows.push[row] = push
-    rows.impulse[row] = 0.0
-    rows.grip[row] = wp.vec3(0.0, 0.0, 0.0)
-    rows.rub[row] = wp.vec3(0.0, 0.0, 0.0)
+    """Write a contact; `apart` is the distance that is kept [m].
+
+    Contacts with something thin that want to be pushed by more than 0.3 of what is kept free are deep: what they push
+    may meet others. After all passes a contact may be short of what it wants by 0.6 of that.
+    """
+    ...
 
 
 @wp.func
@@ -131,7 +136,7 @@ def is_line(u: wp.vec3, v: wp.vec3) -> bool:
     return wp.dot(n, n) <= 1.0e-10 * wp.dot(u, u) * wp.dot(v, v)
 
 
-@wp.func
+@wp.func(inline=True)
 def meet_triangle(i: int, corner: wp.vec3i, farthest: float, one_sided: int, x: wp.array(dtype=wp.vec3)) -> Touch:
     """A vertex and a triangle at positions x, if they are no further apart than so much [m]; `one_sided` ones have an
     inside."""
@@ -169,7 +174,7 @@ def meet_triangle(i: int, corner: wp.vec3i, farthest: float, one_sided: int, x: 
     return touch
 
 
-@wp.func
+@wp.func(inline=True)
 def pass_triangle(i: int, corner: wp.vec3i, apart: float, from_front: int, m: Moves) -> Touch:
     """A vertex that goes through a triangle within the step: held by where it does, on the side it came from.
 
@@ -217,7 +222,7 @@ def triangle_signs(w: wp.vec3) -> wp.vec4:
     return wp.vec4(1.0, -w[0], -w[1], -w[2])
 
 
-@wp.func
+@wp.func(inline=True)
 def add_apart(
     k: int, found: int, rows: Rows, ids: wp.vec4i, weights: wp.vec4, touch: Touch, apart: float, of: Surfaces, m: Moves
 ) -> int:
@@ -225,8 +230,8 @@ def add_apart(
     now, also where there is no room for it."""
     for j in range(wp.min(found, rows.room)):
         row = k * rows.room + j
-        if wp.dot(rows.normal[row], touch.normal) > ALIKE:
-            if apart - touch.distance > rows.depth[row]:
+        if wp.dot(rows.contact[row].normal, touch.normal) > ALIKE:
+            if apart - touch.distance > rows.contact[row].depth:
                 write_row(rows, row, ids, weights, touch, apart, of, m)
             return found
     if found < rows.room:
@@ -234,7 +239,7 @@ def add_apart(
     return found + 1
 
 
-@wp.func
+@wp.func(inline=True)
 def kept_apart(i: int, corner: wp.vec3i, w: wp.vec3, of: Surfaces, same: int) -> float:
     """What is kept free between a vertex and a triangle [m]: less where they are nearer at rest."""
     out = of.radius[i] + of.radius[corner[0]]
@@ -244,7 +249,7 @@ def kept_apart(i: int, corner: wp.vec3i, w: wp.vec3, of: Surfaces, same: int) ->
     return out
 
 
-@wp.func
+@wp.func(inline=True)
 def nearest_at(
     i: int,
     first: int,
@@ -265,7 +270,7 @@ def nearest_at(
     return touch
 
 
-@wp.func
+@wp.func(inline=True)
 def first_passed(
     i: int,
     first: int,
@@ -289,7 +294,7 @@ def first_passed(
     return best
 
 
-@wp.func
+@wp.func(inline=True)
 def meet_solid(
     i: int,
     first: int,
@@ -324,7 +329,7 @@ def meet_solid(
     return touch
 
 
-@wp.func
+@wp.func(inline=True)
 def meet_thin(i: int, corner: wp.vec3i, solid: int, same: int, of: Surfaces, m: Moves) -> Touch:
     """A vertex and a triangle of something thin, or of its own solid, which it meets from outside only."""
     apart = of.radius[i] + of.radius[corner[0]]
@@ -354,7 +359,7 @@ def outward(edge: wp.vec3i, out: wp.vec2i, x: wp.array(dtype=wp.vec3)) -> wp.vec
     return way
 
 
-@wp.func
+@wp.func(inline=True)
 def meet_edges(
     one: wp.vec3i, two: wp.vec3i, solid: int, same: int, one_out: wp.vec2i, two_out: wp.vec2i, of: Surfaces, m: Moves
 ) -> Touch:

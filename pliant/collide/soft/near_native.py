@@ -8,7 +8,7 @@ import warp as wp
 
 from pliant.collide.soft.tree_kernels import Course, TreeData
 
-_POINTS = """
+POINTS = """
 #if defined(__CUDA_ARCH__)
 struct vec {
     float x, y, z;
@@ -76,23 +76,36 @@ auto between = [&](vec p, vec q, vec a, vec b) {
 struct Foot { float near, height, size; };
 auto to_triangle = [&](vec p, vec a, vec b, vec c, float farthest) {
     const vec u = b - a, v = c - a, r = p - a, n = cross(u, v);
+    const float uu = dot(u, u), vv = dot(v, v);
     Foot foot;
     foot.size = dot(n, n);
     foot.height = dot(n, r);
     foot.near = 1e30f;
     // corners on a line span nothing but rounding
-    if (foot.size > 1e-10f * dot(u, u) * dot(v, v)) {
-        if (foot.height * foot.height > farthest * foot.size) return foot;
-        const float beta = dot(cross(r, v), n), gamma = dot(cross(u, r), n);
-        if (beta >= 0.0f && gamma >= 0.0f && beta + gamma <= foot.size) {
-            foot.near = foot.height * foot.height / foot.size;
-            return foot;
-        }
-    } else {
+    if (foot.size <= 1e-10f * uu * vv) {
+        const float k = to_segment(p, a, b), l = to_segment(p, b, c), m = to_segment(p, c, a);
+        foot.near = k < l ? (k < m ? k : m) : (l < m ? l : m);
         foot.size = 0.0f;
+        return foot;
     }
-    const float k = to_segment(p, a, b), l = to_segment(p, b, c), m = to_segment(p, c, a);
-    foot.near = k < l ? (k < m ? k : m) : (l < m ? l : m);
+    if (foot.height * foot.height > farthest * foot.size) return foot;
+    // the nearest corner, side or inner point, by the signs of areas and of ways along the sides
+    const float uv = dot(u, v), ua = dot(u, r), va = dot(v, r);
+    const float ub = ua - uu, vb = va - uv, uc = ua - uv, vc = va - vv;
+    const float over_c = ua * vb - ub * va, over_b = uc * va - ua * vc, over_a = ub * vc - uc * vb;
+    float s, t;
+    if (over_a > 0.0f && over_b > 0.0f && over_c > 0.0f) {
+        foot.near = foot.height * foot.height / foot.size;
+        return foot;
+    }
+    if (ua <= 0.0f && va <= 0.0f) s = 0.0f, t = 0.0f;
+    else if (ub >= 0.0f && vb <= ub) s = 1.0f, t = 0.0f;
+    else if (over_c <= 0.0f && ua >= 0.0f && ub <= 0.0f) s = ua / uu, t = 0.0f;
+    else if (vc >= 0.0f && uc <= vc) s = 0.0f, t = 1.0f;
+    else if (over_b <= 0.0f && va >= 0.0f && vc <= 0.0f) s = 0.0f, t = va / vv;
+    else t = clamp((vb - ub) / (uu - 2.0f * uv + vv)), s = 1.0f - t;
+    const vec off = r - u * s - v * t;
+    foot.near = dot(off, off);
     return foot;
 };
 """
@@ -132,7 +145,7 @@ const float* size = (const float*)(radius.data);
 
 
 @wp.func_native(
-    _POINTS
+    POINTS
     + _TREE
     + """
 int* out = (int*)(found_out.data) + base;
@@ -240,7 +253,7 @@ def find_overlaps(
 
 
 @wp.func_native(
-    _POINTS
+    POINTS
     + _TREE
     + """
 const float* p = (const float*)(x.data);
@@ -287,7 +300,7 @@ def inside_of(tree: TreeData, body: int, one: int, least_depth: float, x: wp.arr
 
 
 @wp.func_native(
-    _POINTS
+    POINTS
     + _SWEPT
     + """
 // the height of a vertex over the plane of a triangle, times the length of its normal
@@ -333,7 +346,7 @@ def next_triangle(
 
 
 @wp.func_native(
-    _POINTS
+    POINTS
     + _SWEPT
     + """
 const vec a0 = at(p0, one[0]), b0 = at(p0, one[1]), a1 = at(p1, one[0]), b1 = at(p1, one[1]);
@@ -369,7 +382,7 @@ def next_edge(
 
 
 @wp.func_native(
-    _POINTS
+    POINTS
     + """
 const float* p = (const float*)(x.data);
 const vec here = at(p, one);
@@ -409,7 +422,7 @@ def nearest_triangle(
 
 
 @wp.func_native(
-    _POINTS
+    POINTS
     + """
 const int* list = (const int*)(candidate.data);
 const int* table = (const int*)(corners.data);

@@ -24,14 +24,14 @@ from pliant.collide.soft.tree_kernels import TreeData, box_of
 wp.set_module_options({"enable_backward": False})
 
 
-@wp.func
+@wp.func(inline=True)
 def middle_of(trees: TreeData, b: int) -> wp.vec3:
     """The middle of the box around a body."""
     box = box_of(trees.nodes, trees.roots[b])
     return 0.5 * (box.low + box.high)
 
 
-@wp.func
+@wp.func(inline=True)
 def touch_triangles(k: int, near: Near, of: Surfaces, m: Moves, rows: Rows) -> int:
     """The contacts of a vertex: with a solid one, at the nearest point; with sheets one from each side. How many there
     are, also where there is no room for them."""
@@ -95,13 +95,13 @@ def touch_triangles(k: int, near: Near, of: Surfaces, m: Moves, rows: Rows) -> i
                 apart = of.radius[i] + of.radius[corner[0]]
                 row = k * rows.room + found
                 write_row(rows, row, ids, triangle_signs(touch.weights), touch, apart, of, m)
-                rows.friction[row] = wp.vec2(0.0, 0.0)
-                rows.bounce[row] = 0.0
+                rows.contact[row].friction = wp.vec2(0.0, 0.0)
+                rows.contact[row].bounce = 0.0
             found += 1
     return found
 
 
-@wp.func
+@wp.func(inline=True)
 def touch_edges(k: int, near: Near, of: Surfaces, m: Moves, rows: Rows) -> int:
     """The contacts of an edge with edges behind it in the tree; how many there are, also where there is no room."""
     corners = near.edges.corners
