@@ -5,9 +5,6 @@ import warp as wp
 wp.set_module_options({"enable_backward": False})
 
 
-SEVEN = wp.types.vector(length=7, dtype=float)
-
-
 @wp.struct
 class Contact:
     """A contact, in two lines of the cache: the first is read in every pass, the second changes.
@@ -20,6 +17,7 @@ class Contact:
         push, grip: what was done to positions so far, along the normal and across [kg m].
         impulse, rub: the same for velocities [N s].
         depth: how much the way was short of what is kept free before it was resolved [m].
+        apart: what is kept free [m]. found: the normal as it was found; `finish_rows` takes it over.
     """
 
     ids: wp.vec4i
@@ -34,13 +32,16 @@ class Contact:
     impulse: float
     rub: wp.vec3
     depth: float
-    spare: SEVEN
+    apart: float
+    found: wp.vec3
+    spare: wp.vec3
 
 
 CONTACT = """
 struct Contact {
     int id[4];
-    float weight[4], normal[3], target, slack, friction[2], bounce, push, grip[3], impulse, rub[3], depth, spare[7];
+    float weight[4], normal[3], target, slack, friction[2], bounce, push, grip[3], impulse, rub[3], depth, apart;
+    float found[3], spare[3];
 };
 """
 """The same for C++."""
@@ -139,51 +140,14 @@ def held_back(rub: wp.vec3, most: float) -> wp.vec3:
     return rub
 
 
-@wp.func_native(
-    CONTACT
-    + """
-const Contact& c = ((const Contact*)(contact.data))[row];
-const int more = c.depth > 0.0f ? 1 : (1 << 16);
-for (int k = 0; k < 4; ++k) {
-    if (c.weight[k] == 0.0f) continue;
-    int* count = (int*)(sums.contacts.data) + c.id[k];
-#if defined(__CUDA_ARCH__)
-    atomicAdd(count, more);
-#else
-    __atomic_fetch_add(count, more, __ATOMIC_RELAXED);
-#endif
-    if (!(c.push > 0.0f)) continue;
-    for (int a = 0; a < 3; ++a) {
-        wp::int64* sum = (wp::int64*)(sums.push.data) + 3 * (size_t)c.id[k] + a;
-        const wp::int64 push = (wp::int64)((double)(c.weight[k] * c.push * c.normal[a]) * sums.scale);
-#if defined(__CUDA_ARCH__)
-        atomicAdd((unsigned long long*)sum, (unsigned long long)push);
-#else
-        __atomic_fetch_add(sum, push, __ATOMIC_RELAXED);
-#endif
-    }
-}
-"""
-)
-def begin_row(contact: wp.array(dtype=Contact), row: int, sums: Sums):
-    """Count a contact for each of its particles, and add what it begins with."""
-    ...
-
-
 @wp.func(inline=True)
-def count_rows(f: int, found: int, is_listed: int, rows: Rows, sums: Sums):
-    """Take note of the contacts of a vertex or edge: how many touch each particle, and what they begin with; and list
-    them, where there are lists."""
+def list_rows(f: int, found: int, is_listed: int, rows: Rows):
+    """Take note of how many contacts a vertex or edge has, and list them, where there are lists."""
     rows.count[f] = found
-    if found > 0:
-        place = int(0)
-        if is_listed != 0:
-            place = wp.atomic_add(rows.actives, 0, found)
+    if is_listed != 0 and found > 0:
+        place = wp.atomic_add(rows.actives, 0, found)
         for j in range(found):
-            row = f * rows.room + j
-            if is_listed != 0:
-                rows.active[place + j] = row
-            begin_row(rows.contact, row, sums)
+            rows.active[place + j] = f * rows.room + j
 
 
 GOES_ON = wp.constant(2)

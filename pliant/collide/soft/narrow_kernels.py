@@ -2,8 +2,8 @@
 
 import warp as wp
 
-from pliant.collide.soft.contact_rows import CONTACT, Rows
-from pliant.collide.soft.near_native import nearest_triangle, next_entered
+from pliant.collide.soft.contact_rows import CONTACT, Rows, Sums
+from pliant.collide.soft.near_native import next_entered, touch_solid
 from pliant.physics.closest import segments_weights, triangle_weights
 from pliant.physics.crossing import NEVER, time_of_edges, time_of_meeting
 
@@ -71,60 +71,108 @@ def weighted(a: wp.vec3, b: wp.vec3, c: wp.vec3, w: wp.vec3) -> wp.vec3:
     return w[0] * a + w[1] * b + w[2] * c
 
 
+@wp.func(inline=True)
+def write_row(rows: Rows, row: int, ids: wp.vec4i, weights: wp.vec4, touch: Touch, apart: float, of: Surfaces):
+    """Write what was found of a contact; `apart` is the distance that is kept [m]. `finish_rows` does the rest."""
+    # what a contact did in the last step is of use to the same one only
+    f = row // rows.room
+    if row - f * rows.room >= rows.count[f] or of.body[rows.contact[row].ids[3]] != of.body[ids[3]]:
+        rows.contact[row].push = 0.0
+    rows.contact[row].ids = ids
+    rows.contact[row].weights = weights
+    rows.contact[row].found = touch.normal
+    rows.contact[row].apart = apart
+    rows.contact[row].depth = apart - touch.distance
+
+
 @wp.func_native(
     CONTACT
     + """
 typedef const float* floats;
 const int* body = (const int*)(of.body.data);
-const int one = body[ids[0]], two = body[ids[3]];
+const int* count = (const int*)(rows.count.data);
+const int* entangled = (const int*)(of.entangled.data);
+const int* kind = (const int*)(of.kind.data);
+const int search = ((const int*)(of.search.data))[0];
+const bool goes_on = ((const int*)(m.goes_on.data))[0] == 2;
 floats before = (floats)(m.x.data), speeds = (floats)(m.v_next.data);
-auto n = touch.normal;
-Contact& c = ((Contact*)(rows.contact.data))[row];
-// a contact that there was in the last step begins with what it did to positions then
-const int f = row / rows.room;
-bool goes_on = ((const int*)(m.goes_on.data))[0] == 2 && row - f * rows.room < ((const int*)(rows.count.data))[f];
-goes_on = goes_on && c.id[0] == ids[0] && body[c.id[3]] == two;
-// 0.9 is the cosine between normals above which it is the same one
-goes_on = goes_on && c.normal[0] * n[0] + c.normal[1] * n[1] + c.normal[2] * n[2] > 0.9f;
-float way[3] = {0.0f, 0.0f, 0.0f}, approach = 0.0f;
-for (int k = 0; k < 4; ++k) {
-    const floats x = before + 3 * (size_t)ids[k], v = speeds + 3 * (size_t)ids[k];
-    c.id[k] = ids[k];
-    c.weight[k] = weights[k];
-    for (int a = 0; a < 3; ++a) way[a] += weights[k] * x[a];
-    approach += weights[k] * (v[0] * n[0] + v[1] * n[1] + v[2] * n[2]);
+floats bounces = (floats)(of.restitution.data);
+auto finish = [&](Contact& c) {
+    const int one = body[c.id[0]], two = body[c.id[3]];
+    floats n = c.found;
+    float way[3] = {0.0f, 0.0f, 0.0f}, approach = 0.0f;
+    for (int k = 0; k < 4; ++k) {
+        const floats x = before + 3 * (size_t)c.id[k], v = speeds + 3 * (size_t)c.id[k];
+        for (int a = 0; a < 3; ++a) way[a] += c.weight[k] * x[a];
+        approach += c.weight[k] * (v[0] * n[0] + v[1] * n[1] + v[2] * n[2]);
+    }
+    const float length = way[0] * n[0] + way[1] * n[1] + way[2] * n[2];
+    // on its way out there is time; and where others are deep inside, contacts contradict each other
+    const bool is_slow = length < 0.0f || entangled[one] == search || entangled[two] == search;
+    // a contact that there was in the last step begins with what it did to positions then
+    const bool is_same = c.normal[0] * n[0] + c.normal[1] * n[1] + c.normal[2] * n[2] > 0.9f;
+    const floats mine = (floats)(of.friction.data) + 2 * one, theirs = (floats)(of.friction.data) + 2 * two;
+    // what was too near before the step is let out slowly, what came too near in it is put back
+    c.target = wp::min(c.apart, length + m.gain);
+    c.slack = is_slow ? 1.0e10f : 0.6f * c.apart;
+    c.friction[0] = wp::sqrt(mine[0] * theirs[0]);
+    c.friction[1] = wp::sqrt(mine[1] * theirs[1]);
+    c.bounce = -approach > m.rest_speed ? -wp::max(bounces[one], bounces[two]) * approach : 0.0f;
+    c.push = goes_on && is_same && !is_slow ? c.push : 0.0f;
+    c.impulse = 0.0f;
+    for (int a = 0; a < 3; ++a) {
+        c.normal[a] = n[a];
+        c.grip[a] = 0.0f;
+        c.rub[a] = 0.0f;
+    }
+    if (c.apart < 0.0f) {
+        // far inside: let out without rubbing
+        c.friction[0] = c.friction[1] = c.bounce = c.push = 0.0f;
+        c.apart = -c.apart;
+        c.target = wp::min(c.apart, length + m.gain);
+        c.slack = 1.0e10f;
+    }
+    const bool is_thin = kind[one] != 0 || kind[two] != 0;
+    if (is_thin && c.target + c.depth > 1.3f * c.apart) ((int*)(rows.deep.data))[0] = 1;
+};
+// count the contact for each of its particles, and add what it begins with
+auto begin = [&](const Contact& c) {
+    const int more = c.depth > 0.0f ? 1 : (1 << 16);
+    for (int k = 0; k < 4; ++k) {
+        if (c.weight[k] == 0.0f) continue;
+        int* contacts = (int*)(sums.contacts.data) + c.id[k];
+#if defined(__CUDA_ARCH__)
+        atomicAdd(contacts, more);
+#else
+        __atomic_fetch_add(contacts, more, __ATOMIC_RELAXED);
+#endif
+        if (!(c.push > 0.0f)) continue;
+        for (int a = 0; a < 3; ++a) {
+            wp::int64* sum = (wp::int64*)(sums.push.data) + 3 * (size_t)c.id[k] + a;
+            const wp::int64 push = (wp::int64)((double)(c.weight[k] * (c.push * c.normal[a])) * sums.scale);
+#if defined(__CUDA_ARCH__)
+            atomicAdd((unsigned long long*)sum, (unsigned long long)push);
+#else
+            __atomic_fetch_add(sum, push, __ATOMIC_RELAXED);
+#endif
+        }
+    }
+};
+for (int f = first; f < end; ++f) {
+    for (int j = 0; j < count[f]; ++j) {
+        Contact& c = ((Contact*)(rows.contact.data))[(size_t)f * rows.room + j];
+        finish(c);
+        begin(c);
+    }
 }
-const float length = way[0] * n[0] + way[1] * n[1] + way[2] * n[2];
-const int last = wp::max(((const int*)(of.entangled.data))[one], ((const int*)(of.entangled.data))[two]);
-// on its way out there is time; and where others are deep inside, contacts contradict each other
-const bool is_slow = length < 0.0f || last == ((const int*)(of.search.data))[0];
-const bool is_thin = ((const int*)(of.kind.data))[one] != 0 || ((const int*)(of.kind.data))[two] != 0;
-const floats mine = (floats)(of.friction.data) + 2 * one, theirs = (floats)(of.friction.data) + 2 * two;
-const floats bounces = (floats)(of.restitution.data);
-// what was too near before the step is let out slowly, what came too near in it is put back
-c.target = wp::min(apart, length + m.gain);
-c.depth = apart - touch.distance;
-c.slack = is_slow ? 1.0e10f : 0.6f * apart;
-c.friction[0] = wp::sqrt(mine[0] * theirs[0]);
-c.friction[1] = wp::sqrt(mine[1] * theirs[1]);
-c.bounce = -approach > m.rest_speed ? -wp::max(bounces[one], bounces[two]) * approach : 0.0f;
-c.push = goes_on && !is_slow ? c.push : 0.0f;
-c.impulse = 0.0f;
-for (int a = 0; a < 3; ++a) {
-    c.normal[a] = n[a];
-    c.grip[a] = 0.0f;
-    c.rub[a] = 0.0f;
-}
-if (is_thin && c.target - touch.distance > 0.3f * apart) ((int*)(rows.deep.data))[0] = 1;
 """
 )
-def write_row(
-    rows: Rows, row: int, ids: wp.vec4i, weights: wp.vec4, touch: Touch, apart: float, of: Surfaces, m: Moves
-):
-    """Write a contact; `apart` is the distance that is kept [m].
+def finish_rows(first: int, end: int, rows: Rows, of: Surfaces, m: Moves, sums: Sums):
+    """All that follows from what was found of the contacts of a run of vertices or edges.
 
     Contacts with something thin that want to be pushed by more than 0.3 of what is kept free are deep: what they push
-    may meet others. After all passes a contact may be short of what it wants by 0.6 of that.
+    may meet others. After all passes a contact may be short of what it wants by 0.6 of that. One of the last step, with
+    a normal whose cosine with the new one is above 0.9, goes on.
     """
     ...
 
@@ -224,18 +272,18 @@ def triangle_signs(w: wp.vec3) -> wp.vec4:
 
 @wp.func(inline=True)
 def add_apart(
-    k: int, found: int, rows: Rows, ids: wp.vec4i, weights: wp.vec4, touch: Touch, apart: float, of: Surfaces, m: Moves
+    k: int, found: int, rows: Rows, ids: wp.vec4i, weights: wp.vec4, touch: Touch, apart: float, of: Surfaces
 ) -> int:
     """Add a contact with something thin, unless there is a deeper one in about the same direction; how many there are
     now, also where there is no room for it."""
     for j in range(wp.min(found, rows.room)):
         row = k * rows.room + j
-        if wp.dot(rows.contact[row].normal, touch.normal) > ALIKE:
+        if wp.dot(rows.contact[row].found, touch.normal) > ALIKE:
             if apart - touch.distance > rows.contact[row].depth:
-                write_row(rows, row, ids, weights, touch, apart, of, m)
+                write_row(rows, row, ids, weights, touch, apart, of)
             return found
     if found < rows.room:
-        write_row(rows, k * rows.room + found, ids, weights, touch, apart, of, m)
+        write_row(rows, k * rows.room + found, ids, weights, touch, apart, of)
     return found + 1
 
 
@@ -247,27 +295,6 @@ def kept_apart(i: int, corner: wp.vec3i, w: wp.vec3, of: Surfaces, same: int) ->
         there = weighted(of.rest[corner[0]], of.rest[corner[1]], of.rest[corner[2]], w)
         out = wp.min(out, OF_REST * wp.length(of.rest[i] - there))
     return out
-
-
-@wp.func(inline=True)
-def nearest_at(
-    i: int,
-    first: int,
-    end: int,
-    candidate: wp.array(dtype=int),
-    corners: wp.array(dtype=wp.vec3i),
-    farthest: float,
-    x: wp.array(dtype=wp.vec3),
-) -> Touch:
-    """The nearest of a run of triangles of a solid, within so much [m]."""
-    touch = Touch()
-    touch.found = 0
-    j = nearest_triangle(i, first, end, candidate, corners, farthest, x)
-    if j >= 0:
-        corner = corners[candidate[j]]
-        touch = meet_triangle(i, corner, 1.01 * farthest, 1, x)
-        touch.corner = corner
-    return touch
 
 
 @wp.func(inline=True)
@@ -304,28 +331,17 @@ def meet_solid(
     apart: float,
     m: Moves,
 ) -> Touch:
-    """A vertex and a solid, of which a run of candidates is given.
-
-    A vertex that was outside before the step is put back through the face that was nearest then: near an edge another
-    face may be nearer once it is inside. One that was inside before leaves by the nearest way.
-    """
-    farthest = apart + m.watched
-    touch = nearest_at(i, first, end, candidate, corners, farthest, m.x_next)
-    if touch.found == 0 or touch.distance >= (1.0 + SLACK) * apart:
+    """A vertex and a solid, of which a run of candidates is given; see `touch_solid`."""
+    told = touch_solid(i, first, end, candidate, corners, apart, m.watched, m.x, m.x_next)
+    if told[0] == 0.0:
         return first_passed(i, first, end, candidate, corners, apart, m)
-    before = nearest_at(i, first, end, candidate, corners, farthest, m.x)
-    if before.found == 0 or before.distance <= 0.0:
-        touch.was_inside = before.found
-        return touch
-    a = m.x_next[before.corner[0]]
-    b = m.x_next[before.corner[1]]
-    c = m.x_next[before.corner[2]]
-    if before.faces > 0.99:
-        before.normal = wp.normalize(wp.cross(b - a, c - a))
-    before.weights = triangle_weights(m.x_next[i], a, b, c)
-    before.distance = wp.dot(before.normal, m.x_next[i] - weighted(a, b, c, before.weights))
-    if before.distance < (1.0 + SLACK) * apart:
-        return before
+    touch = Touch()
+    touch.found = 1
+    touch.was_inside = int(told[1])
+    touch.corner = corners[candidate[first + int(told[2])]]
+    touch.weights = wp.vec3(told[3], told[4], told[5])
+    touch.normal = wp.vec3(told[6], told[7], told[8])
+    touch.distance = told[9]
     return touch
 
 

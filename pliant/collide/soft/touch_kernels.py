@@ -3,12 +3,13 @@
 import warp as wp
 
 from pliant.collide.soft.candidate_kernels import INSIDE, OUTSIDE, Near
-from pliant.collide.soft.contact_rows import Rounds, Rows, Sums, count_rows
+from pliant.collide.soft.contact_rows import Rounds, Rows, Sums, list_rows
 from pliant.collide.soft.narrow_kernels import (
     SLACK,
     Moves,
     Surfaces,
     add_apart,
+    finish_rows,
     kept_apart,
     meet_edges,
     meet_solid,
@@ -65,7 +66,7 @@ def touch_triangles(k: int, near: Near, of: Surfaces, m: Moves, rows: Rows) -> i
                 if found < rows.room:
                     ids = triangle_ids(i, touch.corner)
                     row = k * rows.room + found
-                    write_row(rows, row, ids, triangle_signs(touch.weights), touch, apart, of, m)
+                    write_row(rows, row, ids, triangle_signs(touch.weights), touch, apart, of)
                 found += 1
         else:
             at = next_triangle(i, j, next, near.triangle, corners, of.radius, 1.0 + SLACK, m.x, m.x_next)
@@ -76,7 +77,7 @@ def touch_triangles(k: int, near: Near, of: Surfaces, m: Moves, rows: Rows) -> i
                     apart = kept_apart(i, corner, touch.weights, of, same)
                     ids = triangle_ids(i, corner)
                     signs = triangle_signs(touch.weights)
-                    found = add_apart(k, found, rows, ids, signs, touch, apart, of, m)
+                    found = add_apart(k, found, rows, ids, signs, touch, apart, of)
                 at = next_triangle(i, at + 1, next, near.triangle, corners, of.radius, 1.0 + SLACK, m.x, m.x_next)
         j = next
     deep = near.deep[k]
@@ -94,9 +95,9 @@ def touch_triangles(k: int, near: Near, of: Surfaces, m: Moves, rows: Rows) -> i
                 ids = triangle_ids(i, corner)
                 apart = of.radius[i] + of.radius[corner[0]]
                 row = k * rows.room + found
-                write_row(rows, row, ids, triangle_signs(touch.weights), touch, apart, of, m)
-                rows.contact[row].friction = wp.vec2(0.0, 0.0)
-                rows.contact[row].bounce = 0.0
+                write_row(rows, row, ids, triangle_signs(touch.weights), touch, apart, of)
+                # told by the sign that it is far inside
+                rows.contact[row].apart = -apart
             found += 1
     return found
 
@@ -128,7 +129,7 @@ def touch_edges(k: int, near: Near, of: Surfaces, m: Moves, rows: Rows) -> int:
                 w = touch.weights
                 ids = wp.vec4i(one[0], one[1], two[0], two[1])
                 weights = wp.vec4(1.0 - w[0], w[0], w[1] - 1.0, -w[1])
-                write_row(rows, k * rows.room + found, ids, weights, touch, w[2], of, m)
+                write_row(rows, k * rows.room + found, ids, weights, touch, w[2], of)
             found += 1
         j = next_edge(both, j + 1, end, near.edge, corners, of.radius, 1.0 + SLACK, m.x, m.x_next)
     return found
@@ -157,23 +158,28 @@ def touch(
         rounds_inout.missed[1] = 0
     if rounds_inout.finds[0] == 0:
         return
-    for k in range(first, wp.min(first + chunk, vertices_out.things + edges_out.things)):
+    end = wp.min(first + chunk, vertices_out.things + edges_out.things)
+    for k in range(first, end):
         # most have no candidates; on the CPU handing the tables on takes longer than to see that
         if k < vertices_out.things:
+            found = int(0)
             if near.triangle_count[k] == 0 and near.deep[k] < 0:
-                vertices_out.count[k] = 0
                 near.deep[k] = OUTSIDE
             else:
                 found = touch_triangles(k, near, of, m, vertices_out)
-                count_rows(k, wp.min(found, vertices_out.room), is_listed, vertices_out, sums_inout)
-                if found > vertices_out.room:
-                    full_out[0] = 1
+            list_rows(k, wp.min(found, vertices_out.room), is_listed, vertices_out)
+            if found > vertices_out.room:
+                full_out[0] = 1
         else:
             e = k - vertices_out.things
-            if near.edge_count[e] == 0:
-                edges_out.count[e] = 0
-            else:
+            found = int(0)
+            if near.edge_count[e] > 0:
                 found = touch_edges(e, near, of, m, edges_out)
-                count_rows(e, wp.min(found, edges_out.room), is_listed, edges_out, sums_inout)
-                if found > edges_out.room:
-                    full_out[0] = 1
+            list_rows(e, wp.min(found, edges_out.room), is_listed, edges_out)
+            if found > edges_out.room:
+                full_out[0] = 1
+    if first < vertices_out.things:
+        finish_rows(first, wp.min(end, vertices_out.things), vertices_out, of, m, sums_inout)
+    if end > vertices_out.things:
+        begin = wp.max(first - vertices_out.things, 0)
+        finish_rows(begin, end - vertices_out.things, edges_out, of, m, sums_inout)
