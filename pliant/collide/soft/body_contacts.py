@@ -11,7 +11,7 @@ import warp as wp
 
 from pliant.collide.soft import response_kernels
 from pliant.collide.soft.candidate_kernels import Near
-from pliant.collide.soft.candidates import Candidates, launch_chunks
+from pliant.collide.soft.candidates import Candidates, launch_walks
 from pliant.collide.soft.careful import Careful
 from pliant.collide.soft.contact_rows import Contact, Rounds, Rows, Sums
 from pliant.collide.soft.features import THIN, Features
@@ -254,7 +254,7 @@ class BodyContacts:
         moves.goes_on = self.turns.finds
         inputs, outputs = [self._near(), self.surfaces, moves], [self.vertex_rows, self.edge_rows, self.sums]
         outputs += [self.turns, self.full]
-        launch_chunks(touch, self._things(), [*inputs, self.is_listed], outputs, self.device)
+        launch_walks(touch, self._things(), [*inputs, self.is_listed], outputs, self.device)
 
     def _near(self) -> Near:
         """The candidates, as kernels see them."""
