@@ -8,7 +8,9 @@ lock, so a split launch uses every core; on CUDA ``start`` is zero and the launc
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
+import itertools
 import os
 import platform
 import queue
@@ -20,6 +22,7 @@ from typing import Any
 import warp as wp
 
 from pliant.errors import InputError
+from pliant.program import Program, works
 
 wp.config.log_level = wp.LOG_WARNING
 # One level for all modules: each level has a precompiled header of its own, which takes 2 s in a cold process.
@@ -27,6 +30,8 @@ wp.config.optimization_level = 3
 
 # Items per thread below which a fork and join (about 65 us) costs more than it saves.
 DEFAULT_GRAIN = 8192
+# How much finer launches of a recording are cut, whose threads are awake already.
+FINER = 16
 
 
 def pick_device(name: str = "auto") -> str:
@@ -128,27 +133,146 @@ class _Recordings(threading.local):
 
 
 _workers = _Workers()
+_running = threading.Lock()
 _recordings = _Recordings()
+
+
+@dataclasses.dataclass(frozen=True)
+class _Launch:
+    """A launch, and over which items; `splits` tells whether they may be given to several threads."""
+
+    command: Any
+    first: int
+    size: int
+    grain: int
+    splits: bool
+
+    @property
+    def pays(self) -> bool:
+        """Whether waking another thread pays for this launch alone."""
+        return self.splits and self.size >= 2 * self.grain
+
+    def run(self) -> None:
+        self.command.launch()
+
+    def add_to(self, program: Program, threads: int) -> None:
+        program.launch(self.command, self.first, self.size, max(1, self.grain // FINER), self.splits, threads)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Copy:
+    """A copy of so many items from `first` on."""
+
+    target: wp.array
+    source: wp.array
+    first: int
+    items: int
+    pays = False
+
+    def run(self) -> None:
+        wp.copy(self.target, self.source, self.first, self.first, self.items)
+
+    def add_to(self, program: Program, threads: int) -> None:
+        if not self.items:
+            return
+        size = wp.types.type_size_in_bytes(self.source.dtype)
+        ends = (array.ptr + self.first * size for array in (self.target, self.source))
+        program.copy(*ends, self.items * size, (self.target, self.source))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Branch:
+    """What is done if a flag is set, or again and again while it is."""
+
+    flag: wp.array
+    body: Recording
+    repeats: bool
+
+    @property
+    def pays(self) -> bool:
+        return any(command.pays for command in self.body.commands)
+
+    @property
+    def is_native(self) -> bool:
+        return not any(_is_python(command) for command in self.body.commands)
+
+    def add_to(self, program: Program, threads: int) -> None:
+        program.open(self.flag, self.repeats)
+        for command in self.body.commands:
+            command.add_to(program, threads)
+        program.close()
+
+    def run(self) -> None:
+        value = self.flag.numpy()  # shares memory with the array
+        while value[0]:
+            self.body.replay()
+            if not self.repeats:
+                return
+
+
+@dataclasses.dataclass(frozen=True)
+class _Action:
+    """Something that only Python can do."""
+
+    run: Callable[[], None]
+    pays = False
+
+
+def _is_python(command: Any) -> bool:
+    return not works() or isinstance(command, _Action) or (isinstance(command, _Branch) and not command.is_native)
 
 
 class Recording:
     """A list of launches on the CPU, replayed in order without Python's per-launch cost."""
 
     def __init__(self) -> None:
-        self._commands: list[list[Callable[[], None]]] = []
-
-    def add(self, parts: list[Callable[[], None]]) -> None:
-        self._commands.append(parts)
+        self.commands: list[Any] = []
+        self._steps: list[Any] | None = None
+        self._threads = 1
 
     def replay(self) -> None:
-        for parts in self._commands:
-            if len(parts) == 1:
-                parts[0]()
+        if self._steps is None or self._threads != thread_count():
+            self._compile()
+        for step in self._steps or []:
+            if isinstance(step, Program):
+                _run_program(step, self._threads)
             else:
-                _workers.run(parts)
+                step.run()
+
+    def _compile(self) -> None:
+        """Make programs of the launches, as long as Python has not to do something in between."""
+        self._threads = thread_count()
+        self._steps = []
+        for python, commands in itertools.groupby(self.commands, _is_python):
+            if python:
+                self._steps += commands
+                continue
+            program = Program()
+            for command in commands:
+                program.shares = program.shares or command.pays
+                command.add_to(program, self._threads)
+            program.finish(self._threads)
+            self._steps.append(program)
 
     def __len__(self) -> int:
-        return len(self._commands)
+        return len(self.commands)
+
+
+def _run_program(program: Program, threads: int) -> None:
+    """Run a program with all threads or with one, whichever was faster of late: on a busy machine threads that wait for
+    each other are slower than one. What comes out is the same.
+
+    Another program may be running with all threads: two that had some each would wait forever.
+    """
+    if threads > 1 and program.shares and program.pace.several_are_faster() and _running.acquire(blocking=False):
+        try:
+            with program.pace.measured(True):
+                _workers.run(program.parts(threads))
+        finally:
+            _running.release()
+    else:
+        with program.pace.measured(False):
+            program.parts(1)[0]()
 
 
 @contextlib.contextmanager
@@ -186,45 +310,35 @@ def launch(
         block_dim: CUDA threads per block.
     """
     args = [*inputs, *outputs]
-    splittable = kernel.adj.args[0].label == "start"
+    splits = kernel.adj.args[0].label == "start"
     size = dim if isinstance(dim, int) else 0
     if size == 0 and isinstance(dim, int):
         return
-    parts = 1
-    if splittable and device == "cpu":
-        parts = max(1, min(thread_count(), size // max(grain, 1)))
-    if not _recordings.stack and parts == 1:
-        wp.launch(kernel, dim, inputs=[first, *args] if splittable else args, device=device, block_dim=block_dim)
+
+    def recorded(begin: int, items: int | tuple[int, ...]) -> Any:
+        given = [begin, *args] if splits else args
+        return wp.launch(kernel, items, inputs=given, device=device, block_dim=block_dim, record_cmd=True)
+
+    if _recordings.stack:
+        _recordings.stack[-1].commands.append(_Launch(recorded(first, dim), first, size, max(grain, 1), splits))
+        return
+    parts = max(1, min(thread_count(), size // max(grain, 1))) if splits and device == "cpu" else 1
+    if parts == 1:
+        wp.launch(kernel, dim, inputs=[first, *args] if splits else args, device=device, block_dim=block_dim)
         return
     bounds = [size * k // parts for k in range(parts + 1)]
-    commands = []
-    for k in range(parts):
-        part_dim = bounds[k + 1] - bounds[k] if splittable else dim
-        part_args = [first + bounds[k], *args] if splittable else args
-        commands.append(
-            wp.launch(kernel, part_dim, inputs=part_args, device=device, block_dim=block_dim, record_cmd=True).launch
-        )
-    if _recordings.stack:
-        _recordings.stack[-1].add(commands)
-    else:
-        _workers.run(commands)
+    _workers.run([recorded(first + a, b - a).launch for a, b in itertools.pairwise(bounds)])
 
 
 def copy(target: wp.array, source: wp.array, first: int = 0, count: int | None = None) -> None:
     """Copy an array, or a run of its items, on its device; recorded and captured like a launch."""
     items = len(source) - first if count is None else count
-    if _recordings.stack:
-        _recordings.stack[-1].add([lambda: wp.copy(target, source, first, first, items)])
-    else:
-        wp.copy(target, source, first, first, items)
+    _do(_Copy(target, source, first, items))
 
 
 def run(action: Callable[[], None]) -> None:
     """Do something that launches by itself, such as refitting a mesh; recorded and captured like a launch."""
-    if _recordings.stack:
-        _recordings.stack[-1].add([action])
-    else:
-        action()
+    _do(_Action(action))
 
 
 def run_if(flag: wp.array, body: Callable[[], None], *, device: str) -> None:
@@ -234,19 +348,8 @@ def run_if(flag: wp.array, body: Callable[[], None], *, device: str) -> None:
     """
     if device != "cpu":
         wp.capture_if(flag, on_true=body)
-        return
-    with record() as recording:
-        body()
-    value = flag.numpy()  # shares memory with the array
-
-    def branch() -> None:
-        if value[0]:
-            recording.replay()
-
-    if _recordings.stack:
-        _recordings.stack[-1].add([branch])
     else:
-        branch()
+        _branch(flag, body, repeats=False)
 
 
 def repeat_while(going: wp.array, body: Callable[[], None], *, device: str) -> None:
@@ -256,16 +359,19 @@ def repeat_while(going: wp.array, body: Callable[[], None], *, device: str) -> N
     """
     if device != "cpu":
         wp.capture_while(going, body)
-        return
+    else:
+        _branch(going, body, repeats=True)
+
+
+def _branch(flag: wp.array, body: Callable[[], None], repeats: bool) -> None:
     with record() as recording:
         body()
-    flag = going.numpy()  # shares memory with the array
+    _do(_Branch(flag, recording, repeats))
 
-    def loop() -> None:
-        while flag[0]:
-            recording.replay()
 
+def _do(command: _Copy | _Action | _Branch) -> None:
+    """Record a command, or run it at once."""
     if _recordings.stack:
-        _recordings.stack[-1].add([loop])
+        _recordings.stack[-1].commands.append(command)
     else:
-        loop()
+        command.run()

@@ -144,11 +144,11 @@ def share_touching(
     """Share times of rest [s] over all contacts. The smallest does not depend on the order; on the CPU one thread."""
     for f in range(wp.tid(), vertices.things, stride):
         for j in range(vertices.count[f]):
-            ids = vertices.ids[f * vertices.room + j]
+            ids = vertices.contact[f * vertices.room + j].ids
             share(body[ids[0]], body[ids[3]], awake, island_inout, changed_out)
     for f in range(wp.tid(), edges.things, stride):
         for j in range(edges.count[f]):
-            ids = edges.ids[f * edges.room + j]
+            ids = edges.contact[f * edges.room + j].ids
             share(body[ids[0]], body[ids[3]], awake, island_inout, changed_out)
 
 

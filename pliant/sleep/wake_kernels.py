@@ -68,17 +68,17 @@ def mark_row(
     brief: float,
     touched: wp.array(dtype=int),
 ):
-    ids = rows.ids[row]
+    ids = rows.contact[row].ids
     one = body[ids[0]]
     two = body[ids[3]]
     if awake[one] != awake[two]:
         sleeper = wp.where(awake[one] == 0, one, two)
         other = wp.where(awake[one] == 0, two, one)
         way = wp.vec3(0.0, 0.0, 0.0)
-        weights = rows.weights[row]
+        weights = rows.contact[row].weights
         for k in range(4):
             way += weights[k] * v[ids[k]]
-        deep = rows.depth[row] > OVERLAP * (radius[ids[0]] + radius[ids[3]])
+        deep = rows.contact[row].depth > OVERLAP * (radius[ids[0]] + radius[ids[3]])
         if deep or is_stirring(other, awake, calm, brief) or wp.length(way) > TOUCH_SPEED:
             touched[sleeper] = 1
 

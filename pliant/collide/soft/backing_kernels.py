@@ -7,7 +7,7 @@ to it, as it takes any other.
 
 import warp as wp
 
-from pliant.collide.soft.contact_rows import NEAR_ONLY, Rounds, Rows, Sums, add_count
+from pliant.collide.soft.contact_rows import NEAR_ONLY, Rounds, Rows, Sums
 from pliant.physics.contact import PlaneData, contact_velocity, shared_friction
 
 wp.set_module_options({"enable_backward": False})
@@ -23,7 +23,7 @@ HAIR = wp.constant(1.0e-6)
 """How deep in a collider a pressed particle is left at least, over its distance from the origin and a metre."""
 
 COUNTED = wp.constant(16)
-"""Set in `Rows.held` where a contact was only near when it was found, and counts like others since."""
+"""Set in `Contact.held` where a contact was only near when it was found, and counts like others since."""
 LEANS = wp.constant(0.1)
 """How far from a collider a particle may be that it stands behind, over what is kept free around it."""
 
@@ -157,6 +157,18 @@ def give_back(
     backing_inout.near[i] = ALONE
 
 
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+atomicAdd((int*)(counts.data) + i, more);
+#else
+__atomic_fetch_add((int*)(counts.data) + i, more, __ATOMIC_RELAXED);
+#endif
+""")
+def add_count(counts: wp.array(dtype=int), i: int, more: int):
+    """Count so many more. Warp's own atomics are none on the CPU; these are."""
+    ...
+
+
 @wp.func
 def room_for_friction(way: wp.vec3, i: int, x: wp.vec3, backing: Backing) -> float:
     """Whether a push on a particle along a way is taken whole by a collider behind it: the coefficient of friction up
@@ -189,9 +201,9 @@ def back_row(
 ):
     """Which particles of a contact have a collider behind them, and the friction that holds then. Such a contact takes
     its share of the masses also where it was only near: nothing gives way to several that come to press at once."""
-    ids = rows.ids[row]
-    weights = rows.weights[row]
-    n = rows.normal[row]
+    ids = rows.contact[row].ids
+    weights = rows.contact[row].weights
+    n = rows.contact[row].normal
     held = int(0)
     moves = int(0)
     room = float(1.0e10)
@@ -208,16 +220,16 @@ def back_row(
     if moves == 0:
         held = 0
     if held != 0:
-        mu = rows.friction[row]
-        rows.friction[row] = wp.vec2(wp.min(mu[0], room), wp.min(mu[1], room))
+        mu = rows.contact[row].friction
+        rows.contact[row].friction = wp.vec2(wp.min(mu[0], room), wp.min(mu[1], room))
     if is_new == 0:
-        held += rows.held[row] & COUNTED
-    if held != 0 and held & COUNTED == 0 and rows.depth[row] <= 0.0:
+        held += rows.contact[row].held & COUNTED
+    if held != 0 and held & COUNTED == 0 and rows.contact[row].depth <= 0.0:
         held += COUNTED
         for k in range(4):
             if weights[k] != 0.0:
                 add_count(sums.contacts, ids[k], 1 - NEAR_ONLY)
-    rows.held[row] = held
+    rows.contact[row].held = held
 
 
 @wp.kernel

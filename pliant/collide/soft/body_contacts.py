@@ -14,9 +14,9 @@ from pliant.collide.soft import response_kernels
 from pliant.collide.soft.backing import Backed, Colliders
 from pliant.collide.soft.backing_kernels import Backing, back_contacts
 from pliant.collide.soft.candidate_kernels import Near
-from pliant.collide.soft.candidates import Candidates, launch_chunks
+from pliant.collide.soft.candidates import Candidates, launch_walks
 from pliant.collide.soft.careful import Careful
-from pliant.collide.soft.contact_rows import Rounds, Rows, Sums
+from pliant.collide.soft.contact_rows import Contact, Rounds, Rows, Sums
 from pliant.collide.soft.features import THIN, Features
 from pliant.collide.soft.narrow_kernels import Moves, Surfaces
 from pliant.collide.soft.outsides import breaks_in_pieces
@@ -286,7 +286,7 @@ class BodyContacts:
         moves.goes_on = self.turns.finds
         inputs, outputs = [self.near(), self.surfaces, moves], [self.vertex_rows, self.edge_rows, self.sums]
         outputs += [self.turns, self.full]
-        launch_chunks(touch, self._things(), [*inputs, self.is_listed], outputs, self.device)
+        launch_walks(touch, self._things(), [*inputs, self.is_listed], outputs, self.device)
 
     def near(self) -> Near:
         """The candidates, as kernels see them."""
@@ -328,13 +328,13 @@ class BodyContacts:
         for rows, kind in ((self.vertex_rows, "vertex"), (self.edge_rows, "edge")) if self.active else ():
             count = rows.count.numpy()
             used = np.flatnonzero((np.arange(rows.room) < count[:, None]).reshape(-1))
-            taken = lambda array, used=used: array.numpy()[used]
-            ids, weights = taken(rows.ids), taken(rows.weights).astype(np.float64)
-            normal = taken(rows.normal).astype(np.float64)
-            force = (taken(rows.impulse)[:, None] * normal + taken(rows.rub)) / dt
+            found = rows.contact.numpy()[used]
+            ids, weights = found["ids"], found["weights"].astype(np.float64)
+            normal = found["normal"].astype(np.float64)
+            force = (found["impulse"][:, None] * normal + found["rub"]) / dt
             point = 0.5 * np.einsum("ck,ckd->cd", np.abs(weights), x[ids])
             body = self.model.particles.body[ids[:, [0, 3]]]
-            parts.append((body, ids, weights, np.full(len(ids), kind), point, normal, taken(rows.depth), force))
+            parts.append((body, ids, weights, np.full(len(ids), kind), point, normal, found["depth"], force))
         if not parts:
             none, four = np.zeros((0, 3)), np.zeros((0, 4))
             two, words = np.zeros((0, 2), np.int32), np.zeros(0, "<U6")
@@ -356,12 +356,5 @@ def _rows(things: int, room: int, device: str) -> Rows:
     rows.count = wp.zeros(max(things, 1), dtype=int, device=device)
     rows.active = wp.zeros(size if device != "cpu" else 1, dtype=int, device=device)
     rows.actives = wp.zeros(1, dtype=int, device=device)
-    rows.held = wp.zeros(size, dtype=int, device=device)
-    rows.ids = wp.zeros(size, dtype=wp.vec4i, device=device)
-    rows.weights = wp.zeros(size, dtype=wp.vec4, device=device)
-    for name in ("normal", "grip", "rub"):
-        setattr(rows, name, wp.zeros(size, dtype=wp.vec3, device=device))
-    rows.friction = wp.zeros(size, dtype=wp.vec2, device=device)
-    for name in ("target", "depth", "slack", "bounce", "push", "impulse"):
-        setattr(rows, name, wp.zeros(size, dtype=float, device=device))
+    rows.contact = wp.zeros(size, dtype=Contact, device=device)
     return rows

@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from pliant.collide.soft.response_kernels import held_back, whole
+from pliant.collide.soft.contact_rows import held_back, whole
 from pliant.collide.soft.tree_kernels import Box, no_box
 
 wp.set_module_options({"enable_backward": False})

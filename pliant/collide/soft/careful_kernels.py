@@ -9,10 +9,9 @@ threads does not matter.
 import warp as wp
 
 from pliant.collide.soft.candidate_kernels import Near
-from pliant.collide.soft.contact_rows import Sums, add_whole, take_least
+from pliant.collide.soft.contact_rows import Sums, add_whole, take_least, taken
 from pliant.collide.soft.narrow_kernels import Surfaces
 from pliant.collide.soft.near_native import next_edge, next_triangle
-from pliant.collide.soft.response_kernels import taken
 from pliant.physics.closest import segments_weights, triangle_weights
 from pliant.physics.crossing import NEVER, time_of_edges, time_of_meeting
 

@@ -6,43 +6,70 @@ wp.set_module_options({"enable_backward": False})
 
 
 @wp.struct
+class Contact:
+    """A contact, in two lines of the cache: the first is read in every pass, the second changes.
+
+    Attributes:
+        ids, weights: four particles, and what of their positions makes the way from one surface to the other.
+        normal: the direction of that way. target: its least length at the end of the step [m].
+        slack: how much it may be short of that after all passes [m].
+        friction: coefficients of what slides and of what does not. bounce: speed at which the two should part [m/s].
+        push, grip: what was done to positions so far, along the normal and across [kg m].
+        impulse, rub: the same for velocities [N s].
+        depth: how much the way was short of what is kept free before it was resolved [m].
+        apart: what is kept free [m]. found: the normal as it was found; `finish_rows` takes it over.
+        held: of which particles a collider takes what the contact does to them: 1 for the first, 2, 4, 8.
+    """
+
+    ids: wp.vec4i
+    weights: wp.vec4
+    normal: wp.vec3
+    target: float
+    slack: float
+    friction: wp.vec2
+    bounce: float
+    push: float
+    grip: wp.vec3
+    impulse: float
+    rub: wp.vec3
+    depth: float
+    apart: float
+    found: wp.vec3
+    held: int
+    spare: wp.vec2
+
+
+CONTACT = """
+struct Contact {
+    int id[4];
+    float weight[4], normal[3], target, slack, friction[2], bounce, push, grip[3], impulse, rub[3], depth, apart;
+    float found[3];
+    int held;
+    float spare[2];
+};
+"""
+"""The same for C++."""
+
+
+@wp.struct
 class Rows:
     """Contacts: `room` rows for each of several vertices or edges, of which the first `count` are in use.
 
     Attributes:
+        contact: the rows.
         deep: set where a contact with something thin is deep. missed: two numbers, of which the first is set where a
             contact was not resolved in all passes, the second where it is far from it.
         active: the rows in use, where they are listed, in any order. actives: how many those are.
-        ids, weights: four particles, and what of their positions makes the way from one surface to the other.
-        normal: the direction of that way. target: its least length at the end of the step [m].
-        depth: how much it was short of what is kept free before it was resolved [m]. slack: how much it may be short of
-            its least length after that [m].
-        friction: coefficients of what slides and of what does not. bounce: speed at which the two should part [m/s].
-        push, grip: what was done to positions so far, along the normal and across [kg m].
-        impulse, rub: the same for velocities [N s].
-        held: of which particles a collider takes what the contact does to them: 1 for the first, 2, 4, 8.
     """
 
     room: int
     things: int
+    contact: wp.array(dtype=Contact)
     count: wp.array(dtype=int)
     deep: wp.array(dtype=int)
     missed: wp.array(dtype=int)
     active: wp.array(dtype=int)
     actives: wp.array(dtype=int)
-    ids: wp.array(dtype=wp.vec4i)
-    weights: wp.array(dtype=wp.vec4)
-    normal: wp.array(dtype=wp.vec3)
-    target: wp.array(dtype=float)
-    depth: wp.array(dtype=float)
-    slack: wp.array(dtype=float)
-    friction: wp.array(dtype=wp.vec2)
-    bounce: wp.array(dtype=float)
-    push: wp.array(dtype=float)
-    grip: wp.array(dtype=wp.vec3)
-    impulse: wp.array(dtype=float)
-    rub: wp.array(dtype=wp.vec3)
-    held: wp.array(dtype=int)
 
 
 NEAR_ONLY = wp.constant(1 << 16)
@@ -61,18 +88,6 @@ class Sums:
     scale: wp.float64
     particles: int
     parts: int
-
-
-@wp.func_native("""
-#if defined(__CUDA_ARCH__)
-atomicAdd((int*)(counts.data) + i, more);
-#else
-__atomic_fetch_add((int*)(counts.data) + i, more, __ATOMIC_RELAXED);
-#endif
-""")
-def add_count(counts: wp.array(dtype=int), i: int, more: int):
-    """Count so many more. Warp's own atomics are none on the CPU; these are."""
-    ...
 
 
 @wp.func_native("""
@@ -102,28 +117,41 @@ def add_whole(sums: wp.array2d(dtype=wp.int64), i: int, axis: int, value: float,
     ...
 
 
+@wp.func_native("""
+return (wp::int64)((double)value * scale);
+""")
+def whole(value: float, scale: wp.float64) -> wp.int64:
+    """A number in whole multiples of 1 / scale."""
+    ...
+
+
 @wp.func
-def count_rows(f: int, found: int, is_listed: int, rows: Rows, sums: Sums):
-    """Take note of the contacts of a vertex or edge: how many touch each particle, and what they begin with; and list
-    them, where there are lists."""
+def taken(sums: wp.array2d(dtype=wp.int64), i: int, factor: wp.float64) -> wp.vec3:
+    """A sum of whole numbers as it is meant; it is zero after that."""
+    out = wp.vec3(0.0, 0.0, 0.0)
+    for a in range(3):
+        out[a] = float(factor * wp.float64(sums[i, a]))
+        sums[i, a] = wp.int64(0)
+    return out
+
+
+@wp.func
+def held_back(rub: wp.vec3, most: float) -> wp.vec3:
+    """What friction does, cut to the most it can."""
+    size = wp.length(rub)
+    if size > most:
+        return rub * (most / size)
+    return rub
+
+
+@wp.func(inline=True)
+def list_rows(f: int, found: int, is_listed: int, rows: Rows):
+    """Take note of how many contacts a vertex or edge has, and list them, where there are lists."""
     rows.count[f] = found
-    if found > 0:
-        place = int(0)
-        if is_listed != 0:
-            place = wp.atomic_add(rows.actives, 0, found)
+    if is_listed != 0 and found > 0:
+        place = wp.atomic_add(rows.actives, 0, found)
         for j in range(found):
-            row = f * rows.room + j
-            push = rows.push[row] * rows.normal[row]
-            if is_listed != 0:
-                rows.active[place + j] = row
-            ids = rows.ids[row]
-            weights = rows.weights[row]
-            for k in range(4):
-                if weights[k] != 0.0:
-                    add_count(sums.contacts, ids[k], wp.where(rows.depth[row] > 0.0, 1, NEAR_ONLY))
-                    if rows.push[row] > 0.0:
-                        for a in range(3):
-                            add_whole(sums.push, ids[k], a, weights[k] * push[a], sums.scale)
+            rows.active[place + j] = f * rows.room + j
 
 
 GOES_ON = wp.constant(2)

@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from pliant.collide.soft.response_kernels import held_back, taken, whole
+from pliant.collide.soft.contact_rows import held_back, taken, whole
 from pliant.physics.cube_map import (
     FACE,
     NODES,

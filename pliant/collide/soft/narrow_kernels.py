@@ -2,8 +2,8 @@
 
 import warp as wp
 
-from pliant.collide.soft.contact_rows import GOES_ON, Rows
-from pliant.collide.soft.near_native import nearest_triangle, next_entered
+from pliant.collide.soft.contact_rows import CONTACT, Rows, Sums
+from pliant.collide.soft.near_native import next_entered, touch_solid
 from pliant.physics.closest import segments_weights, triangle_weights
 from pliant.physics.crossing import NEVER, time_of_edges, time_of_meeting
 
@@ -13,13 +13,6 @@ SLACK = wp.constant(0.2)
 """Share of the distance kept by which what is further away counts too, since others may push it there."""
 ALIKE = wp.constant(0.5)
 """Cosine between normals above which contacts of a vertex with a sheet are one."""
-DEEP = wp.constant(0.3)
-"""Contacts with something thin that want to be pushed by more than this share of what is kept free are deep: what they
-push may meet others."""
-MISSED = wp.constant(0.6)
-"""Share of what is kept free by which a contact may be short of what it wants after all passes."""
-STILL = wp.constant(0.9)
-"""Cosine between the normals of a contact in two steps above which it is the same one."""
 OF_REST = wp.constant(0.8)
 """Share of its distance at rest to which a part is let come near another of the same body."""
 INNER = wp.constant(1.0e-3)
@@ -78,50 +71,110 @@ def weighted(a: wp.vec3, b: wp.vec3, c: wp.vec3, w: wp.vec3) -> wp.vec3:
     return w[0] * a + w[1] * b + w[2] * c
 
 
-@wp.func
-def write_row(
-    rows: Rows, row: int, ids: wp.vec4i, weights: wp.vec4, touch: Touch, apart: float, of: Surfaces, m: Moves
-):
-    """Write a contact; `apart` is the distance that is kept [m]."""
-    # a contact that there was in the last step begins with what it did to positions then
-    push = float(0.0)
-    if m.goes_on[0] == GOES_ON and row % rows.room < rows.count[row // rows.room]:
-        was = rows.ids[row]
-        alike = was[0] == ids[0] and of.body[was[3]] == of.body[ids[3]]
-        if alike and wp.dot(rows.normal[row], touch.normal) > STILL:
-            push = rows.push[row]
-    rows.ids[row] = ids
-    rows.weights[row] = weights
-    rows.normal[row] = touch.normal
-    rows.depth[row] = apart - touch.distance
-    way = wp.vec3(0.0, 0.0, 0.0)
-    speed = wp.vec3(0.0, 0.0, 0.0)
-    for k in range(4):
-        way += weights[k] * m.x[ids[k]]
-        speed += weights[k] * m.v_next[ids[k]]
-    # what was too near before the step is let out slowly, what came too near in it is put back
-    rows.target[row] = wp.min(apart, wp.dot(way, touch.normal) + m.gain)
-    one = of.body[ids[0]]
-    two = of.body[ids[3]]
-    rows.slack[row] = MISSED * apart
-    if wp.dot(way, touch.normal) < 0.0 or wp.max(of.entangled[one], of.entangled[two]) == of.search[0]:
-        # on its way out there is time; and where others are deep inside, contacts contradict each other
-        rows.slack[row] = 1.0e10
-        push = 0.0
-    if rows.target[row] - touch.distance > DEEP * apart and (of.kind[one] != 0 or of.kind[two] != 0):
-        rows.deep[0] = 1
-    first = of.friction[one]
-    second = of.friction[two]
-    rows.friction[row] = wp.vec2(wp.sqrt(first[0] * second[0]), wp.sqrt(first[1] * second[1]))
-    approach = wp.dot(speed, touch.normal)
-    bounce = float(0.0)
-    if -approach > m.rest_speed:
-        bounce = -wp.max(of.restitution[one], of.restitution[two]) * approach
-    rows.bounce[row] = bounce
-    rows.push[row] = push
-    rows.impulse[row] = 0.0
-    rows.grip[row] = wp.vec3(0.0, 0.0, 0.0)
-    rows.rub[row] = wp.vec3(0.0, 0.0, 0.0)
+@wp.func(inline=True)
+def write_row(rows: Rows, row: int, ids: wp.vec4i, weights: wp.vec4, touch: Touch, apart: float, of: Surfaces):
+    """Write what was found of a contact; `apart` is the distance that is kept [m]. `finish_rows` does the rest."""
+    # what a contact did in the last step is of use to the same one only
+    f = row // rows.room
+    if row - f * rows.room >= rows.count[f] or of.body[rows.contact[row].ids[3]] != of.body[ids[3]]:
+        rows.contact[row].push = 0.0
+    rows.contact[row].ids = ids
+    rows.contact[row].weights = weights
+    rows.contact[row].found = touch.normal
+    rows.contact[row].apart = apart
+    rows.contact[row].depth = apart - touch.distance
+
+
+@wp.func_native(
+    CONTACT
+    + """
+typedef const float* floats;
+const int* body = (const int*)(of.body.data);
+const int* count = (const int*)(rows.count.data);
+const int* entangled = (const int*)(of.entangled.data);
+const int* kind = (const int*)(of.kind.data);
+const int search = ((const int*)(of.search.data))[0];
+const bool goes_on = ((const int*)(m.goes_on.data))[0] == 2;
+floats before = (floats)(m.x.data), speeds = (floats)(m.v_next.data);
+floats bounces = (floats)(of.restitution.data);
+auto finish = [&](Contact& c) {
+    const int one = body[c.id[0]], two = body[c.id[3]];
+    floats n = c.found;
+    float way[3] = {0.0f, 0.0f, 0.0f}, approach = 0.0f;
+    for (int k = 0; k < 4; ++k) {
+        const floats x = before + 3 * (size_t)c.id[k], v = speeds + 3 * (size_t)c.id[k];
+        for (int a = 0; a < 3; ++a) way[a] += c.weight[k] * x[a];
+        approach += c.weight[k] * (v[0] * n[0] + v[1] * n[1] + v[2] * n[2]);
+    }
+    const float length = way[0] * n[0] + way[1] * n[1] + way[2] * n[2];
+    // on its way out there is time; and where others are deep inside, contacts contradict each other
+    const bool is_slow = length < 0.0f || entangled[one] == search || entangled[two] == search;
+    // a contact that there was in the last step begins with what it did to positions then
+    const bool is_same = c.normal[0] * n[0] + c.normal[1] * n[1] + c.normal[2] * n[2] > 0.9f;
+    const floats mine = (floats)(of.friction.data) + 2 * one, theirs = (floats)(of.friction.data) + 2 * two;
+    // what was too near before the step is let out slowly, what came too near in it is put back
+    c.target = wp::min(c.apart, length + m.gain);
+    c.slack = is_slow ? 1.0e10f : 0.6f * c.apart;
+    c.friction[0] = wp::sqrt(mine[0] * theirs[0]);
+    c.friction[1] = wp::sqrt(mine[1] * theirs[1]);
+    c.bounce = -approach > m.rest_speed ? -wp::max(bounces[one], bounces[two]) * approach : 0.0f;
+    c.push = goes_on && is_same && !is_slow ? c.push : 0.0f;
+    c.impulse = 0.0f;
+    for (int a = 0; a < 3; ++a) {
+        c.normal[a] = n[a];
+        c.grip[a] = 0.0f;
+        c.rub[a] = 0.0f;
+    }
+    if (c.apart < 0.0f) {
+        // far inside: let out without rubbing
+        c.friction[0] = c.friction[1] = c.bounce = c.push = 0.0f;
+        c.apart = -c.apart;
+        c.target = wp::min(c.apart, length + m.gain);
+        c.slack = 1.0e10f;
+    }
+    const bool is_thin = kind[one] != 0 || kind[two] != 0;
+    if (is_thin && c.target + c.depth > 1.3f * c.apart) ((int*)(rows.deep.data))[0] = 1;
+};
+// count the contact for each of its particles, and add what it begins with
+auto begin = [&](const Contact& c) {
+    const int more = c.depth > 0.0f ? 1 : (1 << 16);
+    for (int k = 0; k < 4; ++k) {
+        if (c.weight[k] == 0.0f) continue;
+        int* contacts = (int*)(sums.contacts.data) + c.id[k];
+#if defined(__CUDA_ARCH__)
+        atomicAdd(contacts, more);
+#else
+        __atomic_fetch_add(contacts, more, __ATOMIC_RELAXED);
+#endif
+        if (!(c.push > 0.0f)) continue;
+        for (int a = 0; a < 3; ++a) {
+            wp::int64* sum = (wp::int64*)(sums.push.data) + 3 * (size_t)c.id[k] + a;
+            const wp::int64 push = (wp::int64)((double)(c.weight[k] * (c.push * c.normal[a])) * sums.scale);
+#if defined(__CUDA_ARCH__)
+            atomicAdd((unsigned long long*)sum, (unsigned long long)push);
+#else
+            __atomic_fetch_add(sum, push, __ATOMIC_RELAXED);
+#endif
+        }
+    }
+};
+for (int f = first; f < end; ++f) {
+    for (int j = 0; j < count[f]; ++j) {
+        Contact& c = ((Contact*)(rows.contact.data))[(size_t)f * rows.room + j];
+        finish(c);
+        begin(c);
+    }
+}
+"""
+)
+def finish_rows(first: int, end: int, rows: Rows, of: Surfaces, m: Moves, sums: Sums):
+    """All that follows from what was found of the contacts of a run of vertices or edges.
+
+    Contacts with something thin that want to be pushed by more than 0.3 of what is kept free are deep: what they push
+    may meet others. After all passes a contact may be short of what it wants by 0.6 of that. One of the last step, with
+    a normal whose cosine with the new one is above 0.9, goes on.
+    """
+    ...
 
 
 @wp.func
@@ -131,7 +184,7 @@ def is_line(u: wp.vec3, v: wp.vec3) -> bool:
     return wp.dot(n, n) <= 1.0e-10 * wp.dot(u, u) * wp.dot(v, v)
 
 
-@wp.func
+@wp.func(inline=True)
 def meet_triangle(i: int, corner: wp.vec3i, farthest: float, one_sided: int, x: wp.array(dtype=wp.vec3)) -> Touch:
     """A vertex and a triangle at positions x, if they are no further apart than so much [m]; `one_sided` ones have an
     inside."""
@@ -169,7 +222,7 @@ def meet_triangle(i: int, corner: wp.vec3i, farthest: float, one_sided: int, x: 
     return touch
 
 
-@wp.func
+@wp.func(inline=True)
 def pass_triangle(i: int, corner: wp.vec3i, apart: float, from_front: int, m: Moves) -> Touch:
     """A vertex that goes through a triangle within the step: held by where it does, on the side it came from.
 
@@ -217,24 +270,24 @@ def triangle_signs(w: wp.vec3) -> wp.vec4:
     return wp.vec4(1.0, -w[0], -w[1], -w[2])
 
 
-@wp.func
+@wp.func(inline=True)
 def add_apart(
-    k: int, found: int, rows: Rows, ids: wp.vec4i, weights: wp.vec4, touch: Touch, apart: float, of: Surfaces, m: Moves
+    k: int, found: int, rows: Rows, ids: wp.vec4i, weights: wp.vec4, touch: Touch, apart: float, of: Surfaces
 ) -> int:
     """Add a contact with something thin, unless there is a deeper one in about the same direction; how many there are
     now, also where there is no room for it."""
     for j in range(wp.min(found, rows.room)):
         row = k * rows.room + j
-        if wp.dot(rows.normal[row], touch.normal) > ALIKE:
-            if apart - touch.distance > rows.depth[row]:
-                write_row(rows, row, ids, weights, touch, apart, of, m)
+        if wp.dot(rows.contact[row].found, touch.normal) > ALIKE:
+            if apart - touch.distance > rows.contact[row].depth:
+                write_row(rows, row, ids, weights, touch, apart, of)
             return found
     if found < rows.room:
-        write_row(rows, k * rows.room + found, ids, weights, touch, apart, of, m)
+        write_row(rows, k * rows.room + found, ids, weights, touch, apart, of)
     return found + 1
 
 
-@wp.func
+@wp.func(inline=True)
 def kept_apart(i: int, corner: wp.vec3i, w: wp.vec3, of: Surfaces, same: int) -> float:
     """What is kept free between a vertex and a triangle [m]: less where they are nearer at rest."""
     out = of.radius[i] + of.radius[corner[0]]
@@ -244,28 +297,7 @@ def kept_apart(i: int, corner: wp.vec3i, w: wp.vec3, of: Surfaces, same: int) ->
     return out
 
 
-@wp.func
-def nearest_at(
-    i: int,
-    first: int,
-    end: int,
-    candidate: wp.array(dtype=int),
-    corners: wp.array(dtype=wp.vec3i),
-    farthest: float,
-    x: wp.array(dtype=wp.vec3),
-) -> Touch:
-    """The nearest of a run of triangles of a solid, within so much [m]."""
-    touch = Touch()
-    touch.found = 0
-    j = nearest_triangle(i, first, end, candidate, corners, farthest, x)
-    if j >= 0:
-        corner = corners[candidate[j]]
-        touch = meet_triangle(i, corner, 1.01 * farthest, 1, x)
-        touch.corner = corner
-    return touch
-
-
-@wp.func
+@wp.func(inline=True)
 def first_passed(
     i: int,
     first: int,
@@ -289,7 +321,7 @@ def first_passed(
     return best
 
 
-@wp.func
+@wp.func(inline=True)
 def meet_solid(
     i: int,
     first: int,
@@ -299,32 +331,21 @@ def meet_solid(
     apart: float,
     m: Moves,
 ) -> Touch:
-    """A vertex and a solid, of which a run of candidates is given.
-
-    A vertex that was outside before the step is put back through the face that was nearest then: near an edge another
-    face may be nearer once it is inside. One that was inside before leaves by the nearest way.
-    """
-    farthest = apart + m.watched
-    touch = nearest_at(i, first, end, candidate, corners, farthest, m.x_next)
-    if touch.found == 0 or touch.distance >= (1.0 + SLACK) * apart:
+    """A vertex and a solid, of which a run of candidates is given; see `touch_solid`."""
+    told = touch_solid(i, first, end, candidate, corners, apart, m.watched, m.x, m.x_next)
+    if told[0] == 0.0:
         return first_passed(i, first, end, candidate, corners, apart, m)
-    before = nearest_at(i, first, end, candidate, corners, farthest, m.x)
-    if before.found == 0 or before.distance <= 0.0:
-        touch.was_inside = before.found
-        return touch
-    a = m.x_next[before.corner[0]]
-    b = m.x_next[before.corner[1]]
-    c = m.x_next[before.corner[2]]
-    if before.faces > 0.99:
-        before.normal = wp.normalize(wp.cross(b - a, c - a))
-    before.weights = triangle_weights(m.x_next[i], a, b, c)
-    before.distance = wp.dot(before.normal, m.x_next[i] - weighted(a, b, c, before.weights))
-    if before.distance < (1.0 + SLACK) * apart:
-        return before
+    touch = Touch()
+    touch.found = 1
+    touch.was_inside = int(told[1])
+    touch.corner = corners[candidate[first + int(told[2])]]
+    touch.weights = wp.vec3(told[3], told[4], told[5])
+    touch.normal = wp.vec3(told[6], told[7], told[8])
+    touch.distance = told[9]
     return touch
 
 
-@wp.func
+@wp.func(inline=True)
 def meet_thin(i: int, corner: wp.vec3i, solid: int, same: int, of: Surfaces, m: Moves) -> Touch:
     """A vertex and a triangle of something thin, or of its own solid, which it meets from outside only."""
     apart = of.radius[i] + of.radius[corner[0]]
@@ -354,7 +375,7 @@ def outward(edge: wp.vec3i, out: wp.vec2i, x: wp.array(dtype=wp.vec3)) -> wp.vec
     return way
 
 
-@wp.func
+@wp.func(inline=True)
 def meet_edges(
     one: wp.vec3i, two: wp.vec3i, solid: int, same: int, one_out: wp.vec2i, two_out: wp.vec2i, of: Surfaces, m: Moves
 ) -> Touch:

@@ -8,7 +8,7 @@ import warp as wp
 
 from pliant.collide.soft.tree_kernels import Course, TreeData
 
-_POINTS = """
+POINTS = """
 #if defined(__CUDA_ARCH__)
 struct vec {
     float x, y, z;
@@ -76,23 +76,36 @@ auto between = [&](vec p, vec q, vec a, vec b) {
 struct Foot { float near, height, size; };
 auto to_triangle = [&](vec p, vec a, vec b, vec c, float farthest) {
     const vec u = b - a, v = c - a, r = p - a, n = cross(u, v);
+    const float uu = dot(u, u), vv = dot(v, v);
     Foot foot;
     foot.size = dot(n, n);
     foot.height = dot(n, r);
     foot.near = 1e30f;
     // corners on a line span nothing but rounding
-    if (foot.size > 1e-10f * dot(u, u) * dot(v, v)) {
-        if (foot.height * foot.height > farthest * foot.size) return foot;
-        const float beta = dot(cross(r, v), n), gamma = dot(cross(u, r), n);
-        if (beta >= 0.0f && gamma >= 0.0f && beta + gamma <= foot.size) {
-            foot.near = foot.height * foot.height / foot.size;
-            return foot;
-        }
-    } else {
+    if (foot.size <= 1e-10f * uu * vv) {
+        const float k = to_segment(p, a, b), l = to_segment(p, b, c), m = to_segment(p, c, a);
+        foot.near = k < l ? (k < m ? k : m) : (l < m ? l : m);
         foot.size = 0.0f;
+        return foot;
     }
-    const float k = to_segment(p, a, b), l = to_segment(p, b, c), m = to_segment(p, c, a);
-    foot.near = k < l ? (k < m ? k : m) : (l < m ? l : m);
+    if (foot.height * foot.height > farthest * foot.size) return foot;
+    // the nearest corner, side or inner point, by the signs of areas and of ways along the sides
+    const float uv = dot(u, v), ua = dot(u, r), va = dot(v, r);
+    const float ub = ua - uu, vb = va - uv, uc = ua - uv, vc = va - vv;
+    const float over_c = ua * vb - ub * va, over_b = uc * va - ua * vc, over_a = ub * vc - uc * vb;
+    float s, t;
+    if (over_a > 0.0f && over_b > 0.0f && over_c > 0.0f) {
+        foot.near = foot.height * foot.height / foot.size;
+        return foot;
+    }
+    if (ua <= 0.0f && va <= 0.0f) s = 0.0f, t = 0.0f;
+    else if (ub >= 0.0f && vb <= ub) s = 1.0f, t = 0.0f;
+    else if (over_c <= 0.0f && ua >= 0.0f && ub <= 0.0f) s = ua / uu, t = 0.0f;
+    else if (vc >= 0.0f && uc <= vc) s = 0.0f, t = 1.0f;
+    else if (over_b <= 0.0f && va >= 0.0f && vc <= 0.0f) s = 0.0f, t = va / vv;
+    else t = clamp((vb - ub) / (uu - 2.0f * uv + vv)), s = 1.0f - t;
+    const vec off = r - u * s - v * t;
+    foot.near = dot(off, off);
     return foot;
 };
 """
@@ -132,7 +145,7 @@ const float* size = (const float*)(radius.data);
 
 
 @wp.func_native(
-    _POINTS
+    POINTS
     + _TREE
     + """
 int* out = (int*)(found_out.data) + base;
@@ -240,7 +253,7 @@ def find_overlaps(
 
 
 @wp.func_native(
-    _POINTS
+    POINTS
     + _TREE
     + """
 const float* p = (const float*)(x.data);
@@ -287,7 +300,7 @@ def inside_of(tree: TreeData, body: int, one: int, least_depth: float, x: wp.arr
 
 
 @wp.func_native(
-    _POINTS
+    POINTS
     + _SWEPT
     + """
 // the height of a vertex over the plane of a triangle, times the length of its normal
@@ -333,7 +346,7 @@ def next_triangle(
 
 
 @wp.func_native(
-    _POINTS
+    POINTS
     + _SWEPT
     + """
 const vec a0 = at(p0, one[0]), b0 = at(p0, one[1]), a1 = at(p1, one[0]), b1 = at(p1, one[1]);
@@ -368,48 +381,169 @@ def next_edge(
     ...
 
 
+TEN = wp.types.vector(length=10, dtype=float)
+
+
 @wp.func_native(
-    _POINTS
+    POINTS
     + """
-const float* p = (const float*)(x.data);
-const vec here = at(p, one);
 const int* list = (const int*)(candidate.data);
 const int* table = (const int*)(corners.data);
-int best = -1;
-float best_near = farthest * farthest, best_faces = -1.0f;
-for (int j = first; j < end; ++j) {
-    const int* t = table + 3 * (size_t)list[j];
-    const Foot foot = to_triangle(here, at(p, t[0]), at(p, t[1]), at(p, t[2]), 1.001f * best_near);
-    if (foot.size <= 0.0f) continue;
-    const float near = foot.near, faces = near > 0.0f ? foot.height * foot.height / (foot.size * near) : 1.0f;
-    if (near < 0.9998f * best_near || (near < 1.0002f * best_near && faces > best_faces)) {
-        best = j;
-        best_near = near;
-        best_faces = faces;
+const float farthest = apart + watched, touching = 1.2f * apart;
+wp::vec_t<10, float> out;
+// The nearest triangle of the run. Of those at one distance, where the nearest point is on an edge, the one that faces
+// the vertex more squarely: it tells the side.
+auto nearest = [&](const float* p, float& distance, float& faces) {
+    const vec here = at(p, one);
+    int best = -1;
+    float best_near = farthest * farthest, best_faces = -1.0f;
+    auto look = [&](int j, float near, float height, float size) {
+        if (size <= 0.0f) return;
+        const float squarely = near > 0.0f ? height * height / (size * near) : 1.0f;
+        if (near < 0.9998f * best_near || (near < 1.0002f * best_near && squarely > best_faces)) {
+            best = j;
+            best_near = near;
+            best_faces = squarely;
+            distance = height;
+        }
+    };
+#if defined(__CUDA_ARCH__)
+    for (int j = first; j < end; ++j) {
+        const int* t = table + 3 * (size_t)list[j];
+        const Foot foot = to_triangle(here, at(p, t[0]), at(p, t[1]), at(p, t[2]), 1.001f * best_near);
+        look(j, foot.near, foot.height, foot.size);
+    }
+#else
+    // eight triangles at once
+    typedef float many __attribute__((ext_vector_type(8)));
+    typedef int which __attribute__((ext_vector_type(8)));
+    struct Points { many x, y, z; };
+    auto less = [](Points a, Points b) { return Points{a.x - b.x, a.y - b.y, a.z - b.z}; };
+    auto dots = [](Points a, Points b) { return a.x * b.x + a.y * b.y + a.z * b.z; };
+    auto to_side = [&](Points q, Points side, many along, many length) {
+        many share = along / (length > 1e-20f ? length : many(1.0f));
+        share = share < 0.0f ? many(0.0f) : (share > 1.0f ? many(1.0f) : share);
+        const Points off = {q.x - side.x * share, q.y - side.y * share, q.z - side.z * share};
+        return dots(off, off);
+    };
+    for (int begin = first; begin < end; begin += 8) {
+        Points corner[3];
+        for (int l = 0; l < 8; ++l) {
+            const int* t = table + 3 * (size_t)list[begin + l < end ? begin + l : end - 1];
+            for (int k = 0; k < 3; ++k) {
+                const float* q = p + 3 * (size_t)t[k];
+                corner[k].x[l] = q[0];
+                corner[k].y[l] = q[1];
+                corner[k].z[l] = q[2];
+            }
+        }
+        const Points from = {many(here.x), many(here.y), many(here.z)};
+        const Points u = less(corner[1], corner[0]), v = less(corner[2], corner[0]), w = less(corner[2], corner[1]);
+        const Points r = less(from, corner[0]), q = less(from, corner[1]);
+        const Points n = {u.y * v.z - u.z * v.y, u.z * v.x - u.x * v.z, u.x * v.y - u.y * v.x};
+        const many uu = dots(u, u), vv = dots(v, v), uv = dots(u, v), ua = dots(u, r), va = dots(v, r);
+        const many ub = ua - uu, vb = va - uv, uc = ua - uv, vc = va - vv;
+        const many over_c = ua * vb - ub * va, over_b = uc * va - ua * vc, over_a = ub * vc - uc * vb;
+        const many height = dots(n, r);
+        many size = dots(n, n);
+        size = size > 1e-10f * uu * vv ? size : many(0.0f);
+        const which is_inner = (over_a > 0.0f) & (over_b > 0.0f) & (over_c > 0.0f) & (size > 0.0f);
+        const many k = to_side(r, u, ua, uu), l = to_side(r, v, va, vv), m = to_side(q, w, dots(q, w), dots(w, w));
+        many near = k < l ? k : l;
+        near = near < m ? near : m;
+        near = is_inner ? height * height / size : near;
+        for (int j = begin; j < end && j < begin + 8; ++j) look(j, near[j - begin], height[j - begin], size[j - begin]);
+    }
+#endif
+    faces = best_faces;
+    distance = distance < 0.0f ? -wp::sqrt(best_near) : wp::sqrt(best_near);
+    return best;
+};
+// the nearest point of a triangle
+struct Place { float s, t; vec off, normal; };
+auto place_on = [&](const float* p, int j) {
+    const int* corner = table + 3 * (size_t)list[j];
+    const vec a = at(p, corner[0]), u = at(p, corner[1]) - a, v = at(p, corner[2]) - a, r = at(p, one) - a;
+    const float uu = dot(u, u), vv = dot(v, v), uv = dot(u, v), ua = dot(u, r), va = dot(v, r);
+    const float ub = ua - uu, vb = va - uv, uc = ua - uv, vc = va - vv;
+    const float over_c = ua * vb - ub * va, over_b = uc * va - ua * vc, over_a = ub * vc - uc * vb;
+    Place out;
+    if (over_a > 0.0f && over_b > 0.0f && over_c > 0.0f) {
+        const float whole = 1.0f / (over_a + over_b + over_c);
+        out.s = over_b * whole, out.t = over_c * whole;
+    } else if (ua <= 0.0f && va <= 0.0f) out.s = 0.0f, out.t = 0.0f;
+    else if (ub >= 0.0f && vb <= ub) out.s = 1.0f, out.t = 0.0f;
+    else if (over_c <= 0.0f && ua >= 0.0f && ub <= 0.0f) out.s = ua / uu, out.t = 0.0f;
+    else if (vc >= 0.0f && uc <= vc) out.s = 0.0f, out.t = 1.0f;
+    else if (over_b <= 0.0f && va >= 0.0f && vc <= 0.0f) out.s = 0.0f, out.t = va / vv;
+    else out.t = clamp((vb - ub) / (uu - 2.0f * uv + vv)), out.s = 1.0f - out.t;
+    out.off = r - u * out.s - v * out.t;
+    const vec n = cross(u, v);
+    out.normal = n * (1.0f / wp::sqrt(dot(n, n)));
+    return out;
+};
+// from the nearest point outwards
+auto outward = [&](const Place& at_it) {
+    const float length = wp::sqrt(dot(at_it.off, at_it.off));
+    if (length <= 1e-9f) return at_it.normal;
+    return at_it.off * (dot(at_it.off, at_it.normal) < 0.0f ? -1.0f / length : 1.0f / length);
+};
+auto tell = [&](int j, const Place& where, vec n, float distance, bool was_inside) {
+    const float values[10] = {1.0f, was_inside ? 1.0f : 0.0f, (float)(j - first), 1.0f - where.s - where.t, where.s,
+                              where.t, n.x, n.y, n.z, distance};
+    for (int k = 0; k < 10; ++k) out[k] = values[k];
+};
+out[0] = 0.0f;
+const float* p0 = (const float*)(x.data);
+const float* p1 = (const float*)(x_next.data);
+float after = 0.0f, before = 0.0f, faces = 0.0f;
+const int now = nearest(p1, after, faces);
+if (now < 0 || after >= touching) return out;
+const int then = nearest(p0, before, faces);
+if (then >= 0 && before > 0.0f) {
+    // one that was outside is put back through the face that was nearest then
+    const Place here = place_on(p1, then);
+    vec n = here.normal;
+    if (faces <= 0.9801f) n = outward(place_on(p0, then));
+    const float distance = dot(n, here.off);
+    if (distance < touching) {
+        tell(then, here, n, distance, false);
+        return out;
     }
 }
-return best;
+const Place here = place_on(p1, now);
+tell(now, here, outward(here), after, then >= 0 && before <= 0.0f);
+return out;
 """
 )
-def nearest_triangle(
+def touch_solid(
     one: int,
     first: int,
     end: int,
     candidate: wp.array(dtype=int),
     corners: wp.array(dtype=wp.vec3i),
-    farthest: float,
+    apart: float,
+    watched: float,
     x: wp.array(dtype=wp.vec3),
-) -> int:
-    """The candidate of a run whose triangle is nearest to a vertex, within so much [m]; -1 if there is none.
+    x_next: wp.array(dtype=wp.vec3),
+) -> TEN:
+    """Where a vertex touches a solid at the end of a step, of which a run of candidates is given.
 
-    Of triangles at one distance, where the nearest point is on an edge, the one that faces the vertex more squarely: it
-    tells the side.
+    A vertex that was outside before the step is put back through the face that was nearest then: near an edge another
+    face may be nearer once it is inside. One that was inside before leaves by the nearest way.
+
+    Args:
+        apart: what is kept free [m]; a fifth more counts as touching. watched: how far candidates were looked for [m].
+
+    Returns:
+        whether it does; whether it was inside before; which candidate after `first`; the weights of its corners, the
+        normal, the distance along it [m].
     """
     ...
 
 
 @wp.func_native(
-    _POINTS
+    POINTS
     + """
 const int* list = (const int*)(candidate.data);
 const int* table = (const int*)(corners.data);

@@ -9,39 +9,111 @@ numbers, whose order does not matter: results are the same from run to run thoug
 import warp as wp
 
 from pliant.collide.soft.backing_kernels import ALONE, Backing, keep_out
-from pliant.collide.soft.contact_rows import GOES_ON, NEAR_ONLY, Rounds, Rows, Sums, comes_again, finds_again
+from pliant.collide.soft.contact_rows import CONTACT, GOES_ON, Rounds, Rows, Sums, comes_again, finds_again
+from pliant.collide.soft.near_native import POINTS
 
 wp.set_module_options({"enable_backward": False})
 
 
-@wp.func_native("""
-return (wp::int64)((double)value * scale);
-""")
-def whole(value: float, scale: wp.float64) -> wp.int64:
-    """A number in whole multiples of 1 / scale."""
-    ...
-
-
-@wp.func
-def held_back(rub: wp.vec3, most: float) -> wp.vec3:
-    """What friction does, cut to the most it can."""
-    size = wp.length(rub)
-    if size > most:
-        return rub * (most / size)
-    return rub
-
-
-@wp.func
-def rubbed(rub: wp.vec3, friction: wp.vec2, press: float) -> wp.vec3:
-    """What friction does against a press: all that is wanted while that holds, and else what sliding gives."""
-    if wp.length(rub) <= friction[1] * press:
-        return rub
-    return held_back(rub, friction[0] * press)
-
-
-@wp.func
-def push_row(
-    row: int,
+@wp.func_native(
+    POINTS
+    + CONTACT
+    + """
+struct Whole { wp::int64 x, y, z; };
+const float* light = (const float*)(inv_mass.data);
+const float* p0 = (const float*)(x.data);
+const float* p1 = (const float*)(x_next.data);
+const float* v1 = (const float*)(v_next.data);
+const int* contacts = (const int*)(sums.contacts.data);
+auto pushes = (Whole*)(sums.push.data) + part;
+auto kicks = (Whole*)(sums.kick.data) + part;
+const double scale = sums.scale;
+auto put = [](float* p, vec v) {
+    p[0] = v.x;
+    p[1] = v.y;
+    p[2] = v.z;
+};
+auto whole = [&](vec v, float w) {
+    return Whole{(wp::int64)((double)(w * v.x) * scale), (wp::int64)((double)(w * v.y) * scale),
+                 (wp::int64)((double)(w * v.z) * scale)};
+};
+auto add = [](Whole& sum, Whole w) {
+#if defined(__CUDA_ARCH__)
+    typedef unsigned long long number;
+    if (w.x) atomicAdd((number*)&sum.x, (number)w.x);
+    if (w.y) atomicAdd((number*)&sum.y, (number)w.y);
+    if (w.z) atomicAdd((number*)&sum.z, (number)w.z);
+#else
+    sum.x += w.x;
+    sum.y += w.y;
+    sum.z += w.z;
+#endif
+};
+auto length = [&](vec v) { return wp::sqrt(dot(v, v)); };
+// what friction does against a press: all that is wanted while that holds, and else what sliding gives
+auto rubbed = [&](vec rub, const float* mu, float press) {
+    const float size = length(rub), most = mu[0] * press;
+    return size <= mu[1] * press || size <= most ? rub : rub * (most / size);
+};
+auto push_row = [&](int row) {
+    Contact& c = ((Contact*)(rows.contact.data))[row];
+    const int* id = c.id;
+    const float* w = c.weight;
+    const vec n = at(c.normal, 0);
+    float total = 0.0f;
+    vec before = all(0.0f), way = before, speed = before;
+    for (int k = 0; k < 4; ++k) {
+        const int i = id[k], sharing = contacts[i] & 0xffff;
+        // what a collider stands behind does not give way
+        if (!(c.held >> k & 1)) total += w[k] * w[k] * light[i] * (sharing > 1 ? (float)sharing : 1.0f);
+        way = way + at(p1, i) * w[k];
+        before = before + at(p0, i) * w[k];
+        speed = speed + at(v1, i) * w[k];
+    }
+    if (!(total > 0.0f)) return;
+    const float share = 1.0f / total, short_of = c.target - dot(way, n);
+    if (last && short_of > c.slack) ((int*)(rows.missed.data))[short_of > far ? 1 : 0] = 1;
+    const float pushed = c.push, more = pushed + share * short_of > 0.0f ? pushed + share * short_of : 0.0f;
+    const vec moved = way - before, slid = moved - n * dot(moved, n), grip = at(c.grip, 0);
+    const vec held = rubbed(grip - slid * share, c.friction, more);
+    const vec change = n * (more - pushed) + (held - grip);
+    c.push = more;
+    put(c.grip, held);
+    vec gain = all(0.0f);
+    if (more > 0.0f || c.impulse > 0.0f) {
+        const vec rub = at(c.rub, 0);
+        const float leaving = dot(speed, n), wanted = c.impulse + share * (c.bounce - leaving);
+        const float harder = wanted > 0.0f ? wanted : 0.0f;
+        const vec rubs = rubbed(rub - (speed - n * leaving) * share, c.friction, harder);
+        gain = n * (harder - c.impulse) + (rubs - rub);
+        c.impulse = harder;
+        put(c.rub, rubs);
+    }
+    // the first particle gets what the others lose, to the last bit
+    Whole push_back = {0, 0, 0}, kick_back = {0, 0, 0};
+    for (int k = 1; k < 4; ++k) {
+        if (w[k] == 0.0f) continue;
+        const Whole a = whole(change, w[k]), b = whole(gain, w[k]);
+        push_back = {push_back.x - a.x, push_back.y - a.y, push_back.z - a.z};
+        kick_back = {kick_back.x - b.x, kick_back.y - b.y, kick_back.z - b.z};
+        add(pushes[id[k]], a);
+        add(kicks[id[k]], b);
+    }
+    add(pushes[id[0]], push_back);
+    add(kicks[id[0]], kick_back);
+};
+#if defined(__CUDA_ARCH__)
+push_row(first);
+#else
+const int* count = (const int*)(rows.count.data);
+for (int f = first; f < end; ++f)
+    for (int j = 0; j < count[f]; ++j) push_row(f * rows.room + j);
+#endif
+"""
+)
+def push_rows(
+    first: int,
+    end: int,
     last: int,
     far: float,
     inv_mass: wp.array(dtype=float),
@@ -52,70 +124,12 @@ def push_row(
     rows: Rows,
     sums: Sums,
 ):
-    """What a contact does to the positions and velocities of its particles, added to one part of the sums."""
-    ids = rows.ids[row]
-    weights = rows.weights[row]
-    n = rows.normal[row]
-    total = float(0.0)
-    way = wp.vec3(0.0, 0.0, 0.0)
-    moved = wp.vec3(0.0, 0.0, 0.0)
-    speed = wp.vec3(0.0, 0.0, 0.0)
-    backed = rows.held[row]
-    for k in range(4):
-        i = ids[k]
-        w = weights[k]
-        # what a collider stands behind does not give way
-        if backed & (1 << k) == 0:
-            total += w * w * inv_mass[i] * float(wp.max(sums.contacts[i] % NEAR_ONLY, 1))
-        way += w * x_next[i]
-        moved += w * (x_next[i] - x[i])
-        speed += w * v_next[i]
-    if total > 0.0:
-        share = 1.0 / total
-        mu = rows.friction[row]
-        short = rows.target[row] - wp.dot(way, n)
-        if last != 0 and short > rows.slack[row]:
-            rows.missed[wp.where(short > far, 1, 0)] = 1
-        push = rows.push[row]
-        more = wp.max(push + share * short, 0.0)
-        grip = rows.grip[row]
-        slid = moved - wp.dot(moved, n) * n
-        held = rubbed(grip - share * slid, mu, more)
-        change = (more - push) * n + (held - grip)
-        rows.push[row] = more
-        rows.grip[row] = held
-        impulse = rows.impulse[row]
-        rub = rows.rub[row]
-        gain = wp.vec3(0.0, 0.0, 0.0)
-        if more > 0.0 or impulse > 0.0:
-            leaving = wp.dot(speed, n)
-            harder = wp.max(impulse + share * (rows.bounce[row] - leaving), 0.0)
-            slip = speed - leaving * n
-            rubs = rubbed(rub - share * slip, mu, harder)
-            gain = (harder - impulse) * n + (rubs - rub)
-            rows.impulse[row] = harder
-            rows.rub[row] = rubs
-        for a in range(3):
-            # the first particle gets what the others lose, to the last bit
-            pushed = wp.int64(0)
-            kicked = wp.int64(0)
-            for k in range(1, 4):
-                if weights[k] != 0.0:
-                    one = whole(weights[k] * change[a], sums.scale)
-                    two = whole(weights[k] * gain[a], sums.scale)
-                    pushed += one
-                    kicked += two
-                    if one != wp.int64(0):
-                        wp.atomic_add(sums.push, part + ids[k], a, one)
-                    if two != wp.int64(0):
-                        wp.atomic_add(sums.kick, part + ids[k], a, two)
-            if pushed != wp.int64(0):
-                wp.atomic_add(sums.push, part + ids[0], a, -pushed)
-            if kicked != wp.int64(0):
-                wp.atomic_add(sums.kick, part + ids[0], a, -kicked)
+    """What contacts do to the positions and velocities of their particles, added to one part of the sums: on the CPU
+    all of a run of vertices or edges, on CUDA the row `first` alone."""
+    ...
 
 
-@wp.func
+@wp.func(inline=True)
 def push_run(
     thread: int,
     threads: int,
@@ -133,9 +147,7 @@ def push_run(
     end = rows.things // threads * (thread + 1)
     if thread + 1 == threads:
         end = rows.things
-    for f in range(first, end):
-        for j in range(rows.count[f]):
-            push_row(f * rows.room + j, last, far, inv_mass, x, x_next, v_next, thread * sums.particles, rows, sums)
+    push_rows(first, end, last, far, inv_mass, x, x_next, v_next, thread * sums.particles, rows, sums)
 
 
 @wp.kernel
@@ -167,11 +179,11 @@ def push_contacts(
     edges = edges_inout.actives[0]
     for a in range(thread, vertices + edges, threads):
         if a < vertices:
-            push_row(vertices_inout.active[a], last, far, inv_mass, x, x_next, v_next, 0, vertices_inout, sums_inout)
+            row = vertices_inout.active[a]
+            push_rows(row, 0, last, far, inv_mass, x, x_next, v_next, 0, vertices_inout, sums_inout)
         else:
-            push_row(
-                edges_inout.active[a - vertices], last, far, inv_mass, x, x_next, v_next, 0, edges_inout, sums_inout
-            )
+            row = edges_inout.active[a - vertices]
+            push_rows(row, 0, last, far, inv_mass, x, x_next, v_next, 0, edges_inout, sums_inout)
 
 
 @wp.kernel
@@ -184,25 +196,24 @@ def begin_rounds(rounds_out: Rounds):
     rounds_out.deep[0] = 0
 
 
-@wp.func
-def taken(sums: wp.array2d(dtype=wp.int64), i: int, factor: wp.float64) -> wp.vec3:
-    """A sum of whole numbers as it is meant; it is zero after that."""
-    out = wp.vec3(0.0, 0.0, 0.0)
-    for a in range(3):
-        out[a] = float(factor * wp.float64(sums[i, a]))
-        sums[i, a] = wp.int64(0)
-    return out
-
-
-@wp.func
+@wp.func_native("""
+wp::int64* mine = (wp::int64*)(sums.data) + 3 * (size_t)i;
+const size_t next = 3 * (size_t)of.particles;
+for (int part = 1; part < of.parts; ++part) {
+    wp::int64* other = mine + part * next;
+    for (int a = 0; a < 3; ++a) {
+        mine[a] += other[a];
+        other[a] = 0;
+    }
+}
+const wp::vec_t<3, float> out((float)(factor * (double)mine[0]), (float)(factor * (double)mine[1]),
+                              (float)(factor * (double)mine[2]));
+mine[0] = mine[1] = mine[2] = 0;
+return out;
+""")
 def taken_of_all(sums: wp.array2d(dtype=wp.int64), i: int, of: Sums, factor: wp.float64) -> wp.vec3:
     """The sum of all parts as it is meant; they are zero after that."""
-    for part in range(1, of.parts):
-        j = part * of.particles + i
-        for a in range(3):
-            sums[i, a] = sums[i, a] + sums[j, a]
-            sums[j, a] = wp.int64(0)
-    return taken(sums, i, factor)
+    ...
 
 
 @wp.kernel

@@ -3,12 +3,15 @@
 import warp as wp
 
 from pliant.collide.soft.candidate_kernels import INSIDE, OUTSIDE, Near
-from pliant.collide.soft.contact_rows import Rounds, Rows, Sums, count_rows
+from pliant.collide.soft.contact_rows import Rounds, Rows, Sums, list_rows
+from pliant.collide.soft.lanes import count_bits, from_lane, lanes_with, lowest_bit
 from pliant.collide.soft.narrow_kernels import (
     SLACK,
     Moves,
     Surfaces,
+    Touch,
     add_apart,
+    finish_rows,
     kept_apart,
     meet_edges,
     meet_solid,
@@ -24,17 +27,26 @@ from pliant.collide.soft.tree_kernels import TreeData, box_of
 wp.set_module_options({"enable_backward": False})
 
 
-@wp.func
+@wp.func(inline=True)
 def middle_of(trees: TreeData, b: int) -> wp.vec3:
     """The middle of the box around a body."""
     box = box_of(trees.nodes, trees.roots[b])
     return 0.5 * (box.low + box.high)
 
 
-@wp.func
-def touch_triangles(k: int, near: Near, of: Surfaces, m: Moves, rows: Rows) -> int:
+@wp.func(inline=True)
+def look_at_triangle(i: int, at: int, lane: int, lanes: int, end: int, near: Near, of: Surfaces, m: Moves) -> int:
+    """The candidate that a lane looks at closely: on the CPU the next one that may be near, else its own, if it may."""
+    first = at + lane
+    stop = wp.where(lanes == 1, end, wp.min(first + 1, end))
+    found = next_triangle(i, first, stop, near.triangle, near.triangles.corners, of.radius, 1.0 + SLACK, m.x, m.x_next)
+    return wp.where(found < stop, found, end)
+
+
+@wp.func(inline=True)
+def touch_triangles(k: int, lane: int, lanes: int, near: Near, of: Surfaces, m: Moves, rows: Rows) -> int:
     """The contacts of a vertex: with a solid one, at the nearest point; with sheets one from each side. How many there
-    are, also where there is no room for them."""
+    are, also where there is no room for them. Lanes share what is thin."""
     i = near.vertex[k]
     mine = of.body[i]
     found = int(0)
@@ -56,29 +68,42 @@ def touch_triangles(k: int, near: Near, of: Surfaces, m: Moves, rows: Rows) -> i
         next = j + 1
         while next < end and of.body[corners[near.triangle[next]][0]] == other:
             next += 1
-        apart = of.radius[i] + of.radius[corner[0]]
         if solid != 0 and same == 0:
-            touch = meet_solid(i, j, next, near.triangle, corners, apart, m)
-            if touch.found != 0:
-                if touch.was_inside != 0:
-                    inside = INSIDE
-                if found < rows.room:
-                    ids = triangle_ids(i, touch.corner)
-                    row = k * rows.room + found
-                    write_row(rows, row, ids, triangle_signs(touch.weights), touch, apart, of, m)
-                found += 1
-        else:
-            at = next_triangle(i, j, next, near.triangle, corners, of.radius, 1.0 + SLACK, m.x, m.x_next)
-            while at < next:
-                corner = corners[near.triangle[at]]
-                touch = meet_thin(i, corner, solid, same, of, m)
+            if lane == 0:
+                apart = of.radius[i] + of.radius[corner[0]]
+                touch = meet_solid(i, j, next, near.triangle, corners, apart, m)
                 if touch.found != 0:
-                    apart = kept_apart(i, corner, touch.weights, of, same)
-                    ids = triangle_ids(i, corner)
-                    signs = triangle_signs(touch.weights)
-                    found = add_apart(k, found, rows, ids, signs, touch, apart, of, m)
-                at = next_triangle(i, at + 1, next, near.triangle, corners, of.radius, 1.0 + SLACK, m.x, m.x_next)
+                    if touch.was_inside != 0:
+                        inside = INSIDE
+                    if found < rows.room:
+                        ids = triangle_ids(i, touch.corner)
+                        row = k * rows.room + found
+                        write_row(rows, row, ids, triangle_signs(touch.weights), touch, apart, of)
+                    found += 1
+            found = from_lane(found, 0)
+        else:
+            at = int(j)
+            while at < next:
+                look = look_at_triangle(i, at, lane, lanes, next, near, of, m)
+                touch = Touch()
+                touch.found = 0
+                if look < next:
+                    corner = corners[near.triangle[look]]
+                    touch = meet_thin(i, corner, solid, same, of, m)
+                touching = lanes_with(touch.found)
+                while touching != 0:
+                    turn = lowest_bit(touching)
+                    touching = touching & (touching - 1)
+                    if lane == turn:
+                        apart = kept_apart(i, corner, touch.weights, of, same)
+                        ids = triangle_ids(i, corner)
+                        signs = triangle_signs(touch.weights)
+                        found = add_apart(k, found, rows, ids, signs, touch, apart, of)
+                    found = from_lane(found, turn)
+                at = wp.where(lanes == 1, look + 1, at + lanes)
         j = next
+    if lane != 0:
+        return found
     deep = near.deep[k]
     if deep < 0:
         near.deep[k] = inside
@@ -94,15 +119,15 @@ def touch_triangles(k: int, near: Near, of: Surfaces, m: Moves, rows: Rows) -> i
                 ids = triangle_ids(i, corner)
                 apart = of.radius[i] + of.radius[corner[0]]
                 row = k * rows.room + found
-                write_row(rows, row, ids, triangle_signs(touch.weights), touch, apart, of, m)
-                rows.friction[row] = wp.vec2(0.0, 0.0)
-                rows.bounce[row] = 0.0
+                write_row(rows, row, ids, triangle_signs(touch.weights), touch, apart, of)
+                # told by the sign that it is far inside
+                rows.contact[row].apart = -apart
             found += 1
     return found
 
 
-@wp.func
-def touch_edges(k: int, near: Near, of: Surfaces, m: Moves, rows: Rows) -> int:
+@wp.func(inline=True)
+def touch_edges(k: int, lane: int, lanes: int, near: Near, of: Surfaces, m: Moves, rows: Rows) -> int:
     """The contacts of an edge with edges behind it in the tree; how many there are, also where there is no room."""
     corners = near.edges.corners
     one = corners[k]
@@ -111,26 +136,34 @@ def touch_edges(k: int, near: Near, of: Surfaces, m: Moves, rows: Rows) -> int:
     found = int(0)
     room = near.edge_room
     end = k * room + wp.min(near.edge_count[k], room)
-    j = next_edge(both, k * room, end, near.edge, corners, of.radius, 1.0 + SLACK, m.x, m.x_next)
-    while j < end:
-        item = near.edge[j]
-        two = corners[item]
-        other = of.body[two[0]]
-        solid = int(0)
-        if of.kind[mine] == 0 or of.kind[other] == 0:
-            solid = 1
-        same = int(0)
-        if mine == other:
-            same = 1
-        touch = meet_edges(one, two, solid, same, near.out[k], near.out[item], of, m)
-        if touch.found != 0:
-            if found < rows.room:
-                w = touch.weights
-                ids = wp.vec4i(one[0], one[1], two[0], two[1])
-                weights = wp.vec4(1.0 - w[0], w[0], w[1] - 1.0, -w[1])
-                write_row(rows, k * rows.room + found, ids, weights, touch, w[2], of, m)
-            found += 1
-        j = next_edge(both, j + 1, end, near.edge, corners, of.radius, 1.0 + SLACK, m.x, m.x_next)
+    at = k * room
+    while at < end:
+        first = at + lane
+        stop = wp.where(lanes == 1, end, wp.min(first + 1, end))
+        j = next_edge(both, first, stop, near.edge, corners, of.radius, 1.0 + SLACK, m.x, m.x_next)
+        touch = Touch()
+        touch.found = 0
+        ids = wp.vec4i(0, 0, 0, 0)
+        if j < stop:
+            item = near.edge[j]
+            two = corners[item]
+            other = of.body[two[0]]
+            solid = int(0)
+            if of.kind[mine] == 0 or of.kind[other] == 0:
+                solid = 1
+            same = int(0)
+            if mine == other:
+                same = 1
+            touch = meet_edges(one, two, solid, same, near.out[k], near.out[item], of, m)
+            ids = wp.vec4i(one[0], one[1], two[0], two[1])
+        touching = lanes_with(touch.found)
+        place = found + count_bits(touching & ((1 << lane) - 1))
+        if touch.found != 0 and place < rows.room:
+            w = touch.weights
+            weights = wp.vec4(1.0 - w[0], w[0], w[1] - 1.0, -w[1])
+            write_row(rows, k * rows.room + place, ids, weights, touch, w[2], of)
+        found += count_bits(touching)
+        at = wp.where(lanes == 1, j + 1, at + lanes)
     return found
 
 
@@ -138,6 +171,7 @@ def touch_edges(k: int, near: Near, of: Surfaces, m: Moves, rows: Rows) -> int:
 def touch(
     start: int,
     chunk: int,
+    lanes: int,
     near: Near,
     of: Surfaces,
     m: Moves,
@@ -149,31 +183,43 @@ def touch(
     full_out: wp.array(dtype=int),
 ):
     """All contacts of vertices and then of edges, and how many touch each particle; none are looked for in a round that
-    goes on with those of the last one."""
-    first = (start + wp.tid()) * chunk
-    if first == 0:
+    goes on with those of the last one. So many threads share a vertex or an edge."""
+    first = (start + wp.tid()) // lanes * chunk
+    lane = (start + wp.tid()) % lanes
+    if first == 0 and lane == 0:
         rounds_inout.round[0] = rounds_inout.round[0] + 1
         rounds_inout.missed[0] = 0
         rounds_inout.missed[1] = 0
     if rounds_inout.finds[0] == 0:
         return
-    for k in range(first, wp.min(first + chunk, vertices_out.things + edges_out.things)):
+    end = wp.min(first + chunk, vertices_out.things + edges_out.things)
+    for k in range(first, end):
         # most have no candidates; on the CPU handing the tables on takes longer than to see that
         if k < vertices_out.things:
+            found = int(0)
             if near.triangle_count[k] == 0 and near.deep[k] < 0:
-                vertices_out.count[k] = 0
                 near.deep[k] = OUTSIDE
             else:
-                found = touch_triangles(k, near, of, m, vertices_out)
-                count_rows(k, wp.min(found, vertices_out.room), is_listed, vertices_out, sums_inout)
+                found = touch_triangles(k, lane, lanes, near, of, m, vertices_out)
+            if lane == 0:
+                list_rows(k, wp.min(found, vertices_out.room), is_listed, vertices_out)
                 if found > vertices_out.room:
                     full_out[0] = 1
         else:
             e = k - vertices_out.things
-            if near.edge_count[e] == 0:
-                edges_out.count[e] = 0
-            else:
-                found = touch_edges(e, near, of, m, edges_out)
-                count_rows(e, wp.min(found, edges_out.room), is_listed, edges_out, sums_inout)
+            found = int(0)
+            if near.edge_count[e] > 0:
+                found = touch_edges(e, lane, lanes, near, of, m, edges_out)
+            # what others have written is seen after this
+            found = from_lane(found, 0)
+            if lane == 0:
+                list_rows(e, wp.min(found, edges_out.room), is_listed, edges_out)
                 if found > edges_out.room:
                     full_out[0] = 1
+    if lane != 0:
+        return
+    if first < vertices_out.things:
+        finish_rows(first, wp.min(end, vertices_out.things), vertices_out, of, m, sums_inout)
+    if end > vertices_out.things:
+        begin = wp.max(first - vertices_out.things, 0)
+        finish_rows(begin, end - vertices_out.things, edges_out, of, m, sums_inout)
