@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pliant import Material, Scene, load_checkpoint, save_checkpoint, shapes
+from pliant import Material, RodMesh, Scene, load_checkpoint, save_checkpoint, shapes
 from pliant.collide.soft.features import edges_of
 from pliant.collide.soft.outsides import SolidFaces, sides_of
 
@@ -146,3 +146,22 @@ def test_sides_are_joined_in_twos():
     np.testing.assert_array_equal(np.sort(quad[joined[0, 0], [joined[0, 1], (joined[0, 1] + 1) % 3]]), [1, 2])
     assert len(sides_of(np.array([[4, 5, 5], [5, 6, 6]]))) == 2
     assert len(sides_of(np.array([[7, 7, 7]]))) == 0
+
+
+@pytest.mark.parametrize("method", ["xpbd", "mass_spring"])
+def test_a_ball_falls_between_the_ends_of_a_broken_rod(method, device):
+    line = np.stack([np.linspace(-0.3, 0.3, 13), np.full(13, 0.5), np.zeros(13)], axis=1)
+    rods = RodMesh(line, np.stack([np.arange(12), np.arange(1, 13)], axis=1), np.full(12, 0.005))
+    scene = Scene(contact="bodies", gravity=(0.0, -2.0, 0.0))
+    stuff = Material(young=1e6, density=500.0, fracture_strain=0.2, damping=0.01)
+    scene.add_body(rods, stuff, method=method, name="rod")
+    for vertex, sign in ((0, -1.0), (12, 1.0)):
+        scene.pin("rod", [vertex], path=[(0.0, (0, 0, 0)), (0.4, (0.4 * sign, 0, 0))])
+    ball = shapes.ball(0.04, 2)
+    scene.add_body(ball, Material(density=1000, young=3e5), method="shape_matching", name="ball", position=(0, 0.9, 0))
+    sim = scene.build(device)
+    sim.frame(56)
+    assert sim.broken_segments("rod").any()
+    assert sim.positions("ball")[:, 1].mean() == pytest.approx(0.9 - (56 / 60) ** 2, abs=0.05)
+    corners = sim.body_contacts.candidates.triangles.data.corners.numpy()
+    assert (corners[:, 0] < 0).sum() == sim.broken_segments("rod").sum()
