@@ -26,11 +26,11 @@ from pliant.model.springs import Springs
 from pliant.model.tets import Tets
 from pliant.model.triangles import Triangles
 from pliant.motion import MotionPath
-from pliant.skin.pieces import Pieces, cut_body
+from pliant.skin.pieces import Pieces, cut_body, tets_of
 from pliant.skin.torn import corner_surface
 from pliant.solvers import solver_class
 from pliant.solvers.protocol import BodySpec
-from pliant.solvers.shape_matching.fracture_links import ClusterLinks
+from pliant.solvers.shape_matching.fracture_links import ClusterLinks, cluster_centres, homes_of
 
 # Particles in a spatial block: what a CUDA block owns, and the grain of the order in memory.
 BLOCK = 64
@@ -171,6 +171,7 @@ def assemble(entries: list[BodyEntry]) -> Model:
                     "tears": entry.tears,
                     "is_solid": _is_solid(entry),
                     "homes": None if pieces is None else pieces.homes,
+                    "breaks": _breaks(entry, part),
                 },
             )
         )
@@ -234,6 +235,16 @@ def _pieces(entry: BodyEntry, part: _Part) -> Pieces | None:
         # a sheet's triangles stand in the user's order, which its look follows, and its vertices in that of particles
         own, look = part.surface, entry.mesh.look and entry.mesh.look.of_vertices(part.order)
     return cut_body(part.rest_shape, entry.mesh.vertices[part.order], entry.skin, embedding, own, look)
+
+
+def _breaks(entry: BodyEntry, part: _Part) -> tuple[np.ndarray, np.ndarray | None] | None:
+    """How a body of clusters may break: the cluster that each particle stays with (n,), and its tets, if it is a solid,
+    by places; None for one that cannot."""
+    clusters, shape = part.elements.clusters, part.rest_shape
+    if entry.spec.material.fracture_strain is None or shape is None or clusters is None or clusters.count < 2:
+        return None
+    centres = cluster_centres(shape.mesh.vertices, shape.mass, clusters)
+    return homes_of(shape.mesh.vertices, clusters, centres), tets_of(shape.mesh)
 
 
 def _yield_notes(entry: BodyEntry) -> list[str]:

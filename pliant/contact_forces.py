@@ -50,6 +50,11 @@ class TouchList(BodyContactList):
         return out
 
 
+def is_backed(between: ContactMethod) -> bool:
+    """Whether contacts between bodies have looked at colliders first."""
+    return getattr(between, "backed", None) is not None
+
+
 def resolve_and_read(between: ContactMethod, state: State, dt: float) -> BodyContactList:
     """The contacts between bodies of a step that is predicted, which changes x_next and v_next as they do.
 
@@ -107,7 +112,7 @@ def trial_forces(
     met = resolve_and_read(between, state, dt)
     if pipeline.slots == 0:
         return contacts.read(), np.zeros((0, 3)), met
-    pipeline.detect(state.x_next, contacts, before=start)
+    pipeline.detect(state.x_next, contacts, before=start, again=is_backed(between))
     depth = contacts.depth.numpy().reshape(-1, pipeline.slots).copy()
     normal = np.array(contacts.surface.numpy()["normal"]).reshape(*depth.shape, 3)
     impulse = np.zeros((*depth.shape, 3))

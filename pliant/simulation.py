@@ -16,8 +16,12 @@ from pliant.attachments import Attachments, collider_pose
 from pliant.blow_up import Moment, describe
 from pliant.collide.contacts import Contacts
 from pliant.collide.pipeline import Pipeline
+from pliant.collide.soft.backing import WHOLE
+from pliant.collide.soft.body_contacts import BodyContacts
 from pliant.collide.soft.methods import contact_method
+from pliant.collide.soft.parting import SplitSheets
 from pliant.collide.soft.settings import ContactSettings
+from pliant.contact_forces import is_backed
 from pliant.errors import BlowUpError
 from pliant.forces.inside import clear_forces, inside_forces, surround
 from pliant.forces.pull import Pulls
@@ -86,6 +90,8 @@ class Simulation(Touching):
         self.notes += getattr(self.body_contacts, "notes", [])
         if self.body_contacts.active and hasattr(self.body_contacts, "let_follow"):
             self.body_contacts.let_follow([s for s in self.solvers if hasattr(s, "follow_contacts")])
+            if isinstance(self.body_contacts, BodyContacts):
+                self.body_contacts.let_back(pipeline, self.contacts, self._taken_from_colliders())
         self.pins = Pins(model.particles.mass, device, collider_pose(pipeline))
         self.attachments = Attachments([], state.count, device) if attachments is None else attachments
         self.sleeping = Sleeping(
@@ -101,6 +107,11 @@ class Simulation(Touching):
         self.tearing = next((tearing for tearing in found if tearing is not None), None)
         if self.tearing is not None:
             self.wind.follow(self.tearing.fans())
+        self._parting_contacts = getattr(self.body_contacts, "parting", None)
+        if self.tearing is not None and self._parting_contacts is not None:
+            names = [body.name for body in model.bodies]
+            first = {names.index(sheet.name): self.tearing.slots(sheet.name).start for sheet in self.tearing.sheets}
+            self._parting_contacts.follow_split(SplitSheets(self.tearing.corners, self.tearing.home, first))
         self.skins = BodySkins(model.bodies, device, model.particles, self.tearing)
         self._parting = PartingSkins(model.bodies, self.skins)
         self._told_of_break = False
@@ -287,8 +298,24 @@ class Simulation(Touching):
         self.quantities.forget(np.concatenate(apart))
         if any(body.options.get("tears") for body in self.model.bodies):
             self.wind.tear(np.concatenate([self.torn_triangles(body.name) for body in self.model.bodies]))
+        self._let_contacts_follow()
         torn = [body for body in self.model.bodies if body.method == "mass_spring" and body.material.fracture_strain]
         self.guard.forget([(body.springs[0], self.broken_springs(body.name)) for body in torn])
+
+    def _let_contacts_follow(self) -> None:
+        """Let contacts between bodies know what is outside now."""
+        if self._parting_contacts is None:
+            return
+        pieces, gone = {}, {}
+        for b, body in enumerate(self.model.bodies):
+            links = self._links(body.name)
+            if links is not None:
+                pieces[b] = links.particle_pieces()
+            elif body.segments is not None:
+                gone[b] = self.broken_segments(body.name)
+            elif not body.splits and body.material.fracture_strain is not None:
+                gone[b] = self.torn_triangles(body.name)
+        self._parting_contacts.follow(pieces, gone)
 
     def follow_restored(self) -> None:
         """Follow the arrays of `arrays`, which were set from outside."""
@@ -396,7 +423,7 @@ class Simulation(Touching):
             solver.predict(self.state, self.dt)
         if self.body_contacts.active:
             self.body_contacts.resolve(self.state, self.dt)
-        self.pipeline.detect(self.state.x_next, self.contacts, before=self.state.x)
+        self.pipeline.detect(self.state.x_next, self.contacts, before=self.state.x, again=self._is_backed())
         if self.pipeline.moves or self.pipeline.deforms:
             self.sleeping.wake_hit()
         for solver in self.solvers:
@@ -404,6 +431,19 @@ class Simulation(Touching):
         self.attachments.apply(self.state, self.dt)
         if self.body_contacts.active:
             self.body_contacts.finish(self.state, self.dt)
+
+    def _is_backed(self) -> bool:
+        """Whether contacts between bodies have looked at colliders in this step already."""
+        return is_backed(self.body_contacts)
+
+    def _taken_from_colliders(self) -> np.ndarray:
+        """What the method of each particle takes of momentum that is left to colliders (n,): all, that along their
+        normals, or none."""
+        takes = np.zeros(self.state.count, np.int32)
+        for body in self.model.bodies:
+            solver = next(solver for solver in self.solvers if solver.name == body.method)
+            takes[slice(*body.particles)] = getattr(solver, "takes_from_colliders", WHOLE)
+        return takes
 
     def stage_times(self, frames: int = 2) -> dict[str, float]:
         """Time of each stage per frame [ms], measured stage by stage outside the capture; the state is put back."""
@@ -435,7 +475,9 @@ class Simulation(Touching):
                         timed(f"predict {solver.name}", lambda s=solver: s.predict(self.state, self.dt))
                     if self.body_contacts.active:
                         timed("contacts", lambda: self.body_contacts.resolve(self.state, self.dt))
-                    timed("detect", lambda: self.pipeline.detect(self.state.x_next, self.contacts, before=self.state.x))
+                    again = self._is_backed()
+                    met = [self.state.x_next, self.contacts, 0.0, self.state.x]
+                    timed("detect", lambda given=met, again=again: self.pipeline.detect(*given, again=again))
                     for solver in self.solvers:
                         timed(f"resolve {solver.name}", lambda s=solver: s.resolve(self.state, self.contacts, self.dt))
                     if self.attachments.count:

@@ -83,7 +83,15 @@ class Pipeline:
         """A frame is done: what was moved before it is there."""
         self._stirred.clear()
 
-    def detect(self, x: wp.array, contacts: Contacts, margin: float = 0.0, before: wp.array | None = None) -> None:
+    def detect(
+        self,
+        x: wp.array,
+        contacts: Contacts,
+        margin: float = 0.0,
+        before: wp.array | None = None,
+        *,
+        again: bool = False,
+    ) -> None:
         """Write the contacts of positions x [m]; where it is known where particles come from, colliders do one step.
 
         Args:
@@ -91,8 +99,9 @@ class Pipeline:
             contacts: where they are written.
             margin: near misses up to this count as touching [m].
             before: where the particles come from [m] (n,), which tells through which side they went in.
+            again: colliders have done this step already.
         """
-        if before is not None:
+        if before is not None and not again:
             self.poses.advance()
             if self._meshes is not None:
                 self._meshes.advance()

@@ -147,14 +147,20 @@ def _tets_by_home(
     mesh: TetMesh | VoxelLattice | SurfaceMesh | PointCloud, homes: np.ndarray, centres: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """The tets (m, 4) of a solid and the home of each; those of one voxel have the same."""
-    if isinstance(mesh, TetMesh):
-        tets = np.where((mesh.volumes() < 0.0)[:, None], mesh.tets[:, [0, 1, 3, 2]], mesh.tets)
-        return tets, element_homes(mesh.tets, mesh.vertices, homes, centres)
+    tets = tets_of(mesh)
+    if tets is None:
+        return None
     if isinstance(mesh, VoxelLattice):
-        tets = mesh.tets("six").tets
         each = len(tets) // len(mesh.cubes)
         return tets, np.repeat(element_homes(mesh.cubes, mesh.vertices, homes, centres), each)
-    return None
+    return tets, element_homes(tets, mesh.vertices, homes, centres)
+
+
+def tets_of(mesh: TetMesh | VoxelLattice | SurfaceMesh | PointCloud) -> np.ndarray | None:
+    """The tets of a solid (m, 4), none of them inside out; None for other bodies."""
+    if isinstance(mesh, TetMesh):
+        return np.where((mesh.volumes() < 0.0)[:, None], mesh.tets[:, [0, 1, 3, 2]], mesh.tets)
+    return mesh.tets("six").tets if isinstance(mesh, VoxelLattice) else None
 
 
 def _vertex_homes(

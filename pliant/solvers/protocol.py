@@ -75,7 +75,9 @@ class Solver(Protocol):
     `Tearing` or None; `broken_springs(body)` and `torn_triangles(body)`, masks or None; `rigid_parts()`, what moves
     besides particles: mass, centre, velocity, inertia and angular velocity of each, in the world;
     `begin_contacts(state, contacts, light)` and `follow_contacts(state, light)`, see `Follower` of
-    collide/soft/body_contacts.py; `fewest_substeps` and `fewest_substeps_touching`, the latter where bodies meet.
+    collide/soft/body_contacts.py; `takes_from_colliders`, what of the momentum that bodies press into colliders is left
+    to its `resolve`, see collide/soft/backing.py, all of it if it does not say; `fewest_substeps` and
+    `fewest_substeps_touching`, the latter where bodies meet.
     """
 
     name: ClassVar[str]

@@ -9,13 +9,18 @@ from typing import Protocol
 import numpy as np
 import warp as wp
 
+from pliant.collide.contacts import Contacts
 from pliant.collide.soft import response_kernels
+from pliant.collide.soft.backing import Backed, Colliders
+from pliant.collide.soft.backing_kernels import Backing, back_contacts
 from pliant.collide.soft.candidate_kernels import Near
 from pliant.collide.soft.candidates import Candidates, launch_walks
 from pliant.collide.soft.careful import Careful
 from pliant.collide.soft.contact_rows import Contact, Rounds, Rows, Sums
 from pliant.collide.soft.features import THIN, Features
 from pliant.collide.soft.narrow_kernels import Moves, Surfaces
+from pliant.collide.soft.outsides import breaks_in_pieces
+from pliant.collide.soft.parting import Parting, owners_of_pieces
 from pliant.collide.soft.settings import ContactSettings
 from pliant.collide.soft.touch_kernels import touch
 from pliant.launch import copy, launch, repeat_while, thread_count
@@ -104,26 +109,32 @@ class BodyContacts:
         self.is_listed = int(device != "cpu")
         self.model = model
         thin = any(not body.options.get("is_solid") for body in model.bodies)
-        self.active = settings.between == "all" or (settings.between == "bodies" and len(model.bodies) > 1)
+        several = len(model.bodies) > 1 or any(breaks_in_pieces(body) for body in model.bodies)
+        self.active = settings.between == "all" or (settings.between == "bodies" and several)
         if not self.active:
             return
-        self.features = features = Features.build(model, settings)
+        self.features = features = Features.build(model, settings, parting=True)
         if not settings.edges:
             features = dataclasses.replace(
                 features, edges=features.edges[:0], edge_body=features.edge_body[:0], out=features.out[:0]
             )
         floats = lambda values: wp.array(np.asarray(values, np.float32), dtype=float, device=device)
         surfaces = Surfaces()
-        surfaces.kind = wp.array(features.kind, dtype=int, device=device)
-        pairs = [(body.material.friction, body.material.holding) for body in model.bodies]
+        # what may be a piece of a body is like it; see `Parting`
+        owners = owners_of_pieces(model)
+        bodies = np.arange(len(model.bodies))
+        alike = np.concatenate([bodies, [0], owners]) if len(owners) else bodies
+        surfaces.kind = wp.array(features.kind[alike], dtype=int, device=device)
+        pairs = [(body.material.friction, body.material.holding) for body in (model.bodies[b] for b in alike)]
         surfaces.friction = wp.array(np.array(pairs, np.float32), dtype=wp.vec2, device=device)
-        surfaces.restitution = floats([body.material.restitution for body in model.bodies])
+        surfaces.restitution = floats([model.bodies[b].material.restitution for b in alike])
         surfaces.body = wp.array(model.particles.body, dtype=int, device=device)
         surfaces.radius = floats(features.radius)
         surfaces.rest = wp.array(model.particles.rest.astype(np.float32), dtype=wp.vec3, device=device)
         self.surfaces = surfaces
         selfs = np.full(len(model.bodies), settings.between == "all")
-        self.candidates = Candidates(features, model.particles.rest, selfs, surfaces.radius, device)
+        rest, more = model.particles.rest, owners if len(owners) else None
+        self.candidates = Candidates(features, rest, selfs, surfaces.radius, device, more)
         surfaces.entangled, surfaces.search = self.candidates.entangled, self.candidates.turn
         self.out = wp.array(features.out[self.candidates.edges.order], dtype=wp.vec2i, device=device)
         count = model.particles.count
@@ -146,11 +157,19 @@ class BodyContacts:
         self.sleeping: Sleeper | None = None
         self.followers: list[Follower] = []
         self.light: wp.array | None = None
+        self.backed: Backed | None = None
+        self.parting = Parting(model, self)
 
     def let_follow(self, followers: list[Follower]) -> None:
         """Tell methods what is done to their particles in each pass."""
         self.followers = followers
         self.light = wp.zeros(self.model.particles.count, dtype=float, device=self.device) if followers else None
+
+    def let_back(self, colliders: Colliders, contacts: Contacts, takes: np.ndarray) -> None:
+        """Let colliders stand behind what is pressed against them; see `Backed`."""
+        if contacts.slots:
+            margin = self.features.reach
+            self.backed = Backed(colliders, contacts, takes, self.surfaces, margin, self.device)
 
     def _make_rows(self, vertex_room: int, edge_room: int) -> None:
         self.vertex_rows = _rows(self.candidates.near_triangles.things, vertex_room, self.device)
@@ -185,6 +204,7 @@ class BodyContacts:
         """Look for candidates anew in a frame's first step; `ahead` is its length [s]."""
         self.ahead = ahead
         if self.active:
+            self.parting.begin_frame()
             launch(_begin_frame, 1, [], [self.candidates.stale, self.turns.begins], device=self.device)
 
     def resolve(self, state: State, dt: float) -> None:
@@ -197,12 +217,18 @@ class BodyContacts:
             self._touch(state, dt)
             self._push_apart(state)
 
+        if self.backed is not None:
+            self.backed.begin(self.candidates.vertex, state, dt)
         launch(response_kernels.begin_rounds, 1, [], [self.turns], device=self.device)
         repeat_while(self.turns.going, find_and_push, device=self.device)
+        if self.backed is not None:
+            self.backed.end(self.candidates.vertex, state)
 
     def resolve_and_read(self, state: State, dt: float) -> list[BodyContactList]:
         """The same, from the host: the contacts, as they were each time that they were found."""
         self.candidates.follow(state.x, state.x_next, state.v, dt, self.ahead)
+        if self.backed is not None:
+            self.backed.begin(self.candidates.vertex, state, dt)
         launch(response_kernels.begin_rounds, 1, [], [self.turns], device=self.device)
         parts = []
         while self.turns.going.numpy()[0]:
@@ -210,6 +236,8 @@ class BodyContacts:
             self._push_apart(state)
             if self.turns.finds.numpy()[0] or not self.turns.going.numpy()[0]:
                 parts.append(self.read(state, dt))
+        if self.backed is not None:
+            self.backed.end(self.candidates.vertex, state)
         return parts
 
     def _push_apart(self, state: State) -> None:
@@ -225,6 +253,10 @@ class BodyContacts:
             copy(light, state.inv_mass)
             for follower in self.followers:
                 follower.begin_contacts(state, self.sums.contacts, light)
+        backing = Backing() if self.backed is None else self.backed.data
+        if self.backed is not None:
+            inputs = [threads, self.is_listed, state.inv_mass, state.x_next, backing, self.turns]
+            launch(back_contacts, threads, inputs, [self.sums, *rows], device=self.device, block_dim=64, grain=1)
         here, there = [threads, self.is_listed], [light, state.x, state.x_next, state.v_next]
         vertex, far = self.candidates.vertex, FAR * self.features.reach
         for k in range(passes + 1):
@@ -234,7 +266,7 @@ class BodyContacts:
                 kernel = response_kernels.push_contacts
                 launch(kernel, threads, inputs, outputs, device=self.device, block_dim=64, grain=1)
             # the first time by what contacts begin with
-            inputs, outputs = [vertex, light, last], [self.sums, *rows, self.turns, state.x_next, state.v_next]
+            inputs, outputs = [vertex, light, last], [self.sums, *rows, self.turns, backing, state.x_next, state.v_next]
             launch(response_kernels.move_particles, len(vertex), inputs, outputs, device=self.device)
             for follower in self.followers:
                 follower.follow_contacts(state, light)
@@ -242,7 +274,7 @@ class BodyContacts:
     def finish(self, state: State, dt: float) -> None:
         """Stop what would pass through something thin after all, when everything else is done."""
         if self.careful is not None:
-            self.careful.end(state, self._near())
+            self.careful.end(state, self.near())
 
     def _touch(self, state: State, dt: float) -> None:
         """Which candidates touch."""
@@ -252,11 +284,11 @@ class BodyContacts:
         moves.watched = self.features.reach
         moves.rest_speed = REST_SPEED
         moves.goes_on = self.turns.finds
-        inputs, outputs = [self._near(), self.surfaces, moves], [self.vertex_rows, self.edge_rows, self.sums]
+        inputs, outputs = [self.near(), self.surfaces, moves], [self.vertex_rows, self.edge_rows, self.sums]
         outputs += [self.turns, self.full]
         launch_walks(touch, self._things(), [*inputs, self.is_listed], outputs, self.device)
 
-    def _near(self) -> Near:
+    def near(self) -> Near:
         """The candidates, as kernels see them."""
         found = self.candidates
         near = Near()

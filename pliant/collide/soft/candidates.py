@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 import warp as wp
@@ -13,6 +14,7 @@ from pliant.collide.soft.features import THIN, Features
 from pliant.collide.soft.tree import Tree, fit_trees
 from pliant.collide.soft.tree_kernels import Course
 from pliant.launch import launch, repeat_while
+from pliant.model.particles import ASIDE
 
 CHUNK = 64
 """Items that a CPU thread takes at once: handing a kernel's tables to it costs more than a simple item."""
@@ -79,6 +81,7 @@ class Candidates:
         selfs: bodies that may meet themselves (b,) bool.
         radius: what is kept free around each particle [m], on the device.
         device: where they are.
+        more: see `Tree`.
 
     Attributes:
         triangles, edges: the trees.
@@ -89,24 +92,35 @@ class Candidates:
         turn: how many searches there were. entangled: the last of them in which each body was deep inside another.
         full: set when a table had too little room.
         awake: 1 for bodies that move; those that sleep do not meet each other.
+        sort: done after each search, where candidates need it.
     """
 
-    def __init__(self, features: Features, rest: np.ndarray, selfs: np.ndarray, radius: wp.array, device: str):
+    def __init__(
+        self,
+        features: Features,
+        rest: np.ndarray,
+        selfs: np.ndarray,
+        radius: wp.array,
+        device: str,
+        more: np.ndarray | None = None,
+    ):
         self.device = device
         self.radius = radius
         self.reach = features.reach
         # two that stray towards each other must not meet unseen; solids that do are found in the next step
         self.stray = 0.45 if (features.kind == THIN).any() else 0.8
         self.bodies = len(features.kind)
-        self.triangles = Tree(features.triangles, features.triangle_body, self.bodies, rest, device)
-        self.edges = Tree(features.edges[:, [0, 1, 1]], features.edge_body, self.bodies, rest, device)
+        self.triangles = Tree(features.triangles, features.triangle_body, self.bodies, rest, device, more)
+        self.edges = Tree(features.edges[:, [0, 1, 1]], features.edge_body, self.bodies, rest, device, more)
+        self.sort: Callable[[], None] | None = None
         ints = lambda values: wp.array(np.ascontiguousarray(values, np.int32), dtype=int, device=device)
         self.vertex, self.vertex_body = ints(features.vertices), ints(features.vertex_body)
         self.edge_body = ints(features.edge_body[self.edges.order])
         self.selfs, self.kind = ints(selfs), ints(features.kind)
         self.deep = ints(np.full(max(len(features.vertices), 1), -1))
         count = len(features.vertices)
-        self.partners = Table(self.bodies, min(self.bodies, 16), device)
+        # what is not there now is of a body behind all others, which is near none
+        self.partners = Table(self.bodies + 1, min(self.bodies, 16), device)
         self.near_triangles = Table(count, 16, device)
         self.near_edges = Table(self.edges.count, 16, device)
         self.full = wp.zeros(1, dtype=int, device=device)
@@ -117,10 +131,14 @@ class Candidates:
         self.x_found = wp.zeros(max(count, 1), dtype=wp.vec3, device=device)
         self.v_found, self.astray = (wp.zeros(len(rest), dtype=wp.vec3, device=device) for _ in range(2))
         self.turn = wp.zeros(1, dtype=int, device=device)
-        self.entangled = wp.zeros(max(self.bodies, 1), dtype=int, device=device)
+        self.entangled = wp.zeros(
+            max(self.bodies, 1) + (0 if more is None else len(more) + 1), dtype=int, device=device
+        )
         starts = np.searchsorted(features.vertex_body, np.arange(self.bodies + 1))
         cuts = [np.arange(first, end, GROUP) for first, end in itertools.pairwise(starts.tolist())]
-        self.group_starts = ints(np.append(np.concatenate(cuts), count))
+        # those that are set aside wait alone
+        alone = np.flatnonzero((rest[features.vertices] == ASIDE).all(axis=1))
+        self.group_starts = ints(np.unique(np.concatenate([*cuts, alone, [count]])))
         self.groups = len(self.group_starts) - 1
 
     def follow(self, x: wp.array, x_next: wp.array, v: wp.array, dt: float, frame: float) -> None:
@@ -165,6 +183,8 @@ class Candidates:
         table = self.near_edges
         inputs = [self.edge_body, self.edges.data, *near, table.room, table.things]
         launch_walks(kernels.find_edges, table.things, inputs, [table.found, table.count, self.full], self.device)
+        if self.sort is not None:
+            self.sort()
         launch(watch_kernels.close_search, 1, [dt], [self.age, self.stale, self.turn], device=self.device)
 
     def arrays(self) -> dict[str, wp.array]:

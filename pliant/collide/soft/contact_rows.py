@@ -18,6 +18,7 @@ class Contact:
         impulse, rub: the same for velocities [N s].
         depth: how much the way was short of what is kept free before it was resolved [m].
         apart: what is kept free [m]. found: the normal as it was found; `finish_rows` takes it over.
+        held: of which particles a collider takes what the contact does to them: 1 for the first, 2, 4, 8.
     """
 
     ids: wp.vec4i
@@ -34,14 +35,17 @@ class Contact:
     depth: float
     apart: float
     found: wp.vec3
-    spare: wp.vec3
+    held: int
+    spare: wp.vec2
 
 
 CONTACT = """
 struct Contact {
     int id[4];
     float weight[4], normal[3], target, slack, friction[2], bounce, push, grip[3], impulse, rub[3], depth, apart;
-    float found[3], spare[3];
+    float found[3];
+    int held;
+    float spare[2];
 };
 """
 """The same for C++."""
@@ -84,6 +88,18 @@ class Sums:
     scale: wp.float64
     particles: int
     parts: int
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+atomicAdd((int*)(counts.data) + i, more);
+#else
+__atomic_fetch_add((int*)(counts.data) + i, more, __ATOMIC_RELAXED);
+#endif
+""")
+def add_count(counts: wp.array(dtype=int), i: int, more: int):
+    """Count so many more. Warp's own atomics are none on the CPU; these are."""
+    ...
 
 
 @wp.func_native("""

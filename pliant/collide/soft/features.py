@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 
+from pliant.collide.soft.outsides import SolidFaces, comes_apart, sides_of
 from pliant.collide.soft.settings import ContactSettings
 from pliant.model.model import Body, Model
 
@@ -40,6 +41,9 @@ class Features:
         kind: SOLID or THIN of each body (b,).
         radius: half of what is kept free between surfaces, of each particle of the model [m].
         reach, push_speed: see `ContactSettings`.
+        solids: faces of solids that may break, by body: its triangles are those that may ever be outside, its edges
+            all of theirs. sides: those of sheets and rods that may come apart, by body, with triangles numbered within
+            it: its edges are one for each.
     """
 
     vertices: np.ndarray
@@ -53,18 +57,23 @@ class Features:
     radius: np.ndarray
     reach: float
     push_speed: float
+    solids: dict[int, SolidFaces] = dataclasses.field(default_factory=dict)
+    sides: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)
 
     @staticmethod
-    def build(model: Model, settings: ContactSettings) -> Features:
-        """The features of all bodies of a model."""
+    def build(model: Model, settings: ContactSettings, *, parting: bool = False) -> Features:
+        """The features of all bodies of a model; with `parting` also those that may be outside when bodies come
+        apart."""
         bodies = model.bodies
         radius = model.particles.radius.astype(np.float64).copy()
         rest = model.particles.rest
         kind = np.array([SOLID if _is_solid(body) else THIN for body in bodies], np.int32)
         triangles, edges, out, lengths, sizes = [], [], [], [], []
-        for body in bodies:
+        solids: dict[int, SolidFaces] = {}
+        sides: dict[int, np.ndarray] = {}
+        for b, body in enumerate(bodies):
             own_triangles = _triangles(body)
-            own_edges, opposite, sharp = _edges(own_triangles, rest)
+            own_edges, opposite, sharp = edges_of(own_triangles, rest)
             length = np.linalg.norm(rest[own_edges[:, 0]] - rest[own_edges[:, 1]], axis=1)
             places = rest[slice(*body.own_particles)]
             size = float(np.linalg.norm(np.ptp(places, axis=0)))
@@ -78,6 +87,16 @@ class Features:
                 radius[slice(*body.particles)] = 0.5 * gap
             elif body.ball_radius is not None:
                 radius[slice(*body.particles)] = body.ball_radius
+            faces = SolidFaces.of(body) if parting else None
+            if faces is not None:
+                solids[b] = faces
+                own_triangles = faces.triangles
+                own_edges, opposite, _ = edges_of(own_triangles, rest)
+            elif parting and comes_apart(body):
+                sides[b] = found = sides_of(own_triangles)
+                ends = [own_triangles[found[:, 0], (found[:, 1] + k) % 3] for k in range(2)]
+                own_edges = np.sort(np.stack(ends, axis=1), axis=1)
+                opposite = np.full_like(own_edges, -1)
             triangles.append(own_triangles)
             edges.append(own_edges)
             out.append(opposite)
@@ -85,7 +104,8 @@ class Features:
             sizes.append(size)
         number = lambda parts: np.repeat(np.arange(len(parts)), [len(part) for part in parts]).astype(np.int32)
         joined = np.concatenate(triangles).astype(np.int32)
-        vertices = np.unique(joined).astype(np.int32)
+        spares = [np.arange(body.own_particles[1], body.particles[1]) for body in bodies if parting]
+        vertices = np.unique(np.concatenate([joined.reshape(-1), *spares])).astype(np.int32)
         thickest = float(radius[vertices].max(initial=0.0))
         reach = settings.reach or max(REACH_OF_EDGE * float(np.median(lengths)), 0.5 * thickest)
         push = PUSH_OF_SIZE * float(np.median(sizes)) if settings.push_speed is None else settings.push_speed
@@ -101,6 +121,8 @@ class Features:
             radius,
             reach,
             push,
+            solids,
+            sides,
         )
 
 
@@ -120,7 +142,7 @@ def _triangles(body: Body) -> np.ndarray:
     return body.surface.astype(np.int64)
 
 
-def _edges(triangles: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def edges_of(triangles: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Edges (e, 2), the corners opposite them (e, 2), and which of them are sharp or at a rim (e,)."""
     none = np.zeros((0, 2), np.int64)
     sides = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])

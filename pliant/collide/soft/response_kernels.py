@@ -8,6 +8,7 @@ numbers, whose order does not matter: results are the same from run to run thoug
 
 import warp as wp
 
+from pliant.collide.soft.backing_kernels import ALONE, Backing, keep_out
 from pliant.collide.soft.contact_rows import CONTACT, GOES_ON, Rounds, Rows, Sums, comes_again, finds_again
 from pliant.collide.soft.near_native import POINTS
 
@@ -63,7 +64,9 @@ auto push_row = [&](int row) {
     vec before = all(0.0f), way = before, speed = before;
     for (int k = 0; k < 4; ++k) {
         const int i = id[k], sharing = contacts[i] & 0xffff;
-        total += w[k] * w[k] * light[i] * (sharing > 1 ? (float)sharing : 1.0f);
+        // what a collider stands behind does not give way
+        const float gives = c.held & (1 << k) ? 0.0f : w[k] * w[k] * light[i];
+        total += gives * (sharing > 1 ? (float)sharing : 1.0f);
         way = way + at(p1, i) * w[k];
         before = before + at(p0, i) * w[k];
         speed = speed + at(v1, i) * w[k];
@@ -224,18 +227,24 @@ def move_particles(
     vertices_out: Rows,
     edges_out: Rows,
     rounds_out: Rounds,
+    backing_inout: Backing,
     x_inout: wp.array(dtype=wp.vec3),
     v_inout: wp.array(dtype=wp.vec3),
 ):
-    """Move each particle by what its contacts did together, and forget that; after the last pass of a round also their
-    number and the lists of contacts, unless the next round goes on with them."""
+    """Move each particle by what its contacts did together, as far as colliders let it, and forget that; after the last
+    pass of a round also their number and the lists of contacts, unless the next round goes on with them."""
     k = start + wp.tid()
     i = vertex[k]
     ends = last != 0 and not (comes_again(rounds_out) and not finds_again(rounds_out))
     if sums_inout.contacts[i] > 0:
         factor = wp.float64(inv_mass[i]) / sums_inout.scale
-        x_inout[i] = x_inout[i] + taken_of_all(sums_inout.push, i, sums_inout, factor)
-        v_inout[i] = v_inout[i] + taken_of_all(sums_inout.kick, i, sums_inout, factor)
+        pushed = taken_of_all(sums_inout.push, i, sums_inout, factor)
+        kicked = taken_of_all(sums_inout.kick, i, sums_inout, factor)
+        x_inout[i] = x_inout[i] + pushed
+        v_inout[i] = v_inout[i] + kicked
+        if backing_inout.slots > 0:
+            if backing_inout.near[i] != ALONE:
+                keep_out(i, pushed, kicked, x_inout, v_inout, backing_inout)
         if ends:
             sums_inout.contacts[i] = 0
     if last != 0 and k == 0:

@@ -31,13 +31,22 @@ class Tree:
         bodies: number of bodies.
         rest: rest positions of all particles [m].
         device: where the boxes are.
+        more: bodies whose pieces have numbers of their own behind those of all bodies and the one after them (p,).
 
     Attributes:
         order: the items as they stand in the tree: place -> number of the item that was given.
         data: what kernels walk through.
     """
 
-    def __init__(self, corners: np.ndarray, item_body: np.ndarray, bodies: int, rest: np.ndarray, device: str):
+    def __init__(
+        self,
+        corners: np.ndarray,
+        item_body: np.ndarray,
+        bodies: int,
+        rest: np.ndarray,
+        device: str,
+        more: np.ndarray | None = None,
+    ):
         self.device = device
         self.count = len(corners)
         starts = np.searchsorted(item_body, np.arange(bodies + 1))
@@ -70,7 +79,8 @@ class Tree:
         data.boxes = wp.zeros((max(self.count, 1), 8), dtype=float, device=device)
         data.corners = wp.array(np.asarray(corners, np.int32)[self.order], dtype=wp.vec3i, device=device)
         data.leaf = ints(np.repeat(np.flatnonzero(leaves), leaves[leaves > 0] % 8))
-        data.right, data.roots = ints(joined(right)), ints(roots)
+        data.right = ints(joined(right))
+        data.roots = ints(roots if more is None else np.append(roots, roots[more]))
         self.data = data
         tops = range(int(deep.max(initial=-1)) - LEVELS + 1, -LEVELS, -LEVELS)
         self.tops = [ints(np.flatnonzero(deep == max(top, 0))) for top in tops]

@@ -16,10 +16,11 @@ class TreeData:
         nodes: of each node; its numbers are where the walk goes on behind all that is below it, and its leaf: the first
             item times 8, and the number of items, which is zero where a node is no leaf.
         boxes: of each item, without numbers.
-        corners: particles of each item as it stands in the tree.
+        corners: particles of each item as it stands in the tree; negative for one that is not there now.
         leaf: the node in which each item is.
         right: a node's second child, -1 for a leaf; the first one follows it.
-        roots: first node of each body's tree, and the end.
+        roots: first node of each body's tree, and the end; behind that those of what has numbers of its own, see
+            `Parting`.
     """
 
     nodes: wp.array2d(dtype=float)
@@ -130,8 +131,10 @@ def both(one: Box, two: Box) -> Box:
 def box_item(i: int, course: Course, tree: TreeData):
     corner = tree.corners[i]
     box = no_box()
-    for k in range(3):
-        box = swept(box, corner[k], course, course.radius[corner[k]] + course.reach)
+    # what is not there now has no corners
+    if corner[0] >= 0:
+        for k in range(3):
+            box = swept(box, corner[k], course, course.radius[corner[k]] + course.reach)
     write_box(tree.boxes, i, box)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import warp as wp
 
 from pliant.collide.contacts import Contacts
+from pliant.collide.soft.backing import ALONG_NORMAL
 from pliant.launch import launch
 from pliant.mesh.surface import SurfaceMesh
 from pliant.model.model import Elements, Model
@@ -42,6 +43,8 @@ class BaraffWitkin:
     """Moves the particles of the cloth of a model."""
 
     name: ClassVar[str] = "baraff_witkin"
+    # friction of what is held is part of the solve
+    takes_from_colliders: ClassVar[int] = ALONG_NORMAL
     Settings: ClassVar[type] = BaraffWitkinSettings
     shares_rest: ClassVar[bool] = False
     takes: ClassVar[tuple[type, ...]] = (SurfaceMesh,)

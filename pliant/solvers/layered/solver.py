@@ -50,6 +50,8 @@ class Layered:
     """Moves the nodes and the cores of the layered bodies of a model."""
 
     name: ClassVar[str] = "layered"
+    # its nodes do not carry all of its mass
+    takes_from_colliders: ClassVar[int] = 0
     Settings: ClassVar[type] = LayeredSettings
     shares_rest: ClassVar[bool] = False
     takes: ClassVar[tuple[type, ...]] = (LayeredMesh,)

@@ -9,6 +9,7 @@ import numpy as np
 import warp as wp
 
 from pliant.collide.contacts import Contacts
+from pliant.collide.soft.backing import WHOLE
 from pliant.launch import launch
 from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.points import PointCloud
@@ -171,6 +172,11 @@ class ShapeMatching:
     def scratch(self) -> dict[str, wp.array]:
         parts: list[tuple[int, MatchGroup | Fracture]] = [*enumerate(self.groups), *self.fractures.items()]
         return {f"{key}{k}": array for k, part in parts for key, array in part.scratch().items()}
+
+    @property
+    def takes_from_colliders(self) -> int:
+        """See `Solver`; a penalty does not stop what is fast."""
+        return 0 if self.settings.contact == "penalty" else WHOLE
 
     def between_frames(self, frame_dt: float) -> bool:
         return any([fracture.between_frames(frame_dt) for fracture in self.fractures.values()])
