@@ -7,7 +7,7 @@ to it, as it takes any other.
 
 import warp as wp
 
-from pliant.collide.soft.contact_rows import NEAR_ONLY, Rounds, Rows, Sums
+from pliant.collide.soft.contact_rows import NEAR_ONLY, Rounds, Rows, Sums, add_count
 from pliant.physics.contact import PlaneData, contact_velocity, shared_friction
 
 wp.set_module_options({"enable_backward": False})
@@ -84,7 +84,7 @@ def see_colliders(
     backing_inout.held_v[i] = wp.vec3(0.0, 0.0, 0.0)
 
 
-@wp.func
+@wp.func(inline=True)
 def keep_out(
     i: int,
     pushed: wp.vec3,
@@ -157,19 +157,7 @@ def give_back(
     backing_inout.near[i] = ALONE
 
 
-@wp.func_native("""
-#if defined(__CUDA_ARCH__)
-atomicAdd((int*)(counts.data) + i, more);
-#else
-__atomic_fetch_add((int*)(counts.data) + i, more, __ATOMIC_RELAXED);
-#endif
-""")
-def add_count(counts: wp.array(dtype=int), i: int, more: int):
-    """Count so many more. Warp's own atomics are none on the CPU; these are."""
-    ...
-
-
-@wp.func
+@wp.func(inline=True)
 def room_for_friction(way: wp.vec3, i: int, x: wp.vec3, backing: Backing) -> float:
     """Whether a push on a particle along a way is taken whole by a collider behind it: the coefficient of friction up
     to which it also takes what comes with it across; negative where it does not."""
@@ -189,7 +177,7 @@ def room_for_friction(way: wp.vec3, i: int, x: wp.vec3, backing: Backing) -> flo
     return room
 
 
-@wp.func
+@wp.func(inline=True)
 def back_row(
     row: int,
     inv_mass: wp.array(dtype=float),
@@ -202,6 +190,10 @@ def back_row(
     """Which particles of a contact have a collider behind them, and the friction that holds then. Such a contact takes
     its share of the masses also where it was only near: nothing gives way to several that come to press at once."""
     ids = rows.contact[row].ids
+    near = backing.near[ids[0]] + backing.near[ids[1]] + backing.near[ids[2]] + backing.near[ids[3]]
+    if near == 0 and (is_new != 0 or rows.contact[row].held == 0):
+        rows.contact[row].held = 0
+        return
     weights = rows.contact[row].weights
     n = rows.contact[row].normal
     held = int(0)

@@ -92,6 +92,18 @@ class Sums:
 
 @wp.func_native("""
 #if defined(__CUDA_ARCH__)
+atomicAdd((int*)(counts.data) + i, more);
+#else
+__atomic_fetch_add((int*)(counts.data) + i, more, __ATOMIC_RELAXED);
+#endif
+""")
+def add_count(counts: wp.array(dtype=int), i: int, more: int):
+    """Count so many more. Warp's own atomics are none on the CPU; these are."""
+    ...
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
 atomicMin((int*)(values.data) + i, value);
 #else
 int* place = (int*)(values.data) + i;

@@ -65,7 +65,8 @@ auto push_row = [&](int row) {
     for (int k = 0; k < 4; ++k) {
         const int i = id[k], sharing = contacts[i] & 0xffff;
         // what a collider stands behind does not give way
-        if (!(c.held >> k & 1)) total += w[k] * w[k] * light[i] * (sharing > 1 ? (float)sharing : 1.0f);
+        const float gives = c.held & (1 << k) ? 0.0f : w[k] * w[k] * light[i];
+        total += gives * (sharing > 1 ? (float)sharing : 1.0f);
         way = way + at(p1, i) * w[k];
         before = before + at(p0, i) * w[k];
         speed = speed + at(v1, i) * w[k];
