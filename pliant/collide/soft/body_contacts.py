@@ -40,6 +40,8 @@ FAR = 0.25
 XPBD_STEP = 1.0 / 480.0
 """Longest step for solids of XPBD that meet others [s]: contacts act after its solve, and what they push away is back
 in the next step."""
+HEAVIER = 2.0
+"""A body is light where another one weighs more than so many times as much."""
 REST_SPEED = 0.05
 """Approach slower than this does not bounce [m/s]."""
 
@@ -166,8 +168,14 @@ class BodyContacts:
         self.light = wp.zeros(self.model.particles.count, dtype=float, device=self.device) if followers else None
 
     def let_back(self, colliders: Colliders, contacts: Contacts, takes: np.ndarray) -> None:
-        """Let colliders stand behind what is pressed against them; see `Backed`."""
-        if contacts.slots:
+        """Let colliders stand behind what is pressed against them, where something weighs much more; see `Backed`.
+
+        Bodies of like weight come out as well without it, and it takes more rounds.
+        """
+        weight = np.bincount(self.model.particles.body, self.model.particles.mass, len(self.model.bodies))
+        light = HEAVIER * weight < weight.max(initial=0.0)
+        takes = np.where(light[self.model.particles.body], takes, 0)
+        if contacts.slots and takes.any():
             margin = self.features.reach
             self.backed = Backed(colliders, contacts, takes, self.surfaces, margin, self.device)
 
