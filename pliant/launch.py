@@ -1,4 +1,4 @@
-"""The one way a kernel is launched: at once, recorded for replay, captured, split over CPU threads.
+"""The one way a kernel is launched: at once, recorded for replay (see `program`), captured, split over CPU threads.
 
 A kernel whose first parameter is called ``start`` can be split: a thread then handles the items
 ``start + wp.tid()``. On the CPU Warp runs a launch as one serial loop that releases the interpreter
@@ -176,8 +176,8 @@ class _Copy:
         if not self.items:
             return
         size = wp.types.type_size_in_bytes(self.source.dtype)
-        ends = (array.ptr + self.first * size for array in (self.target, self.source))
-        program.copy(*ends, self.items * size, (self.target, self.source))
+        target, source = self.target.ptr + self.first * size, self.source.ptr + self.first * size
+        program.copy(target, source, self.items * size, (self.target, self.source))
 
 
 @dataclasses.dataclass(frozen=True)
