@@ -15,8 +15,9 @@ demo: $(FILM)
 studio: $(STUDIO)
 	$(BIN)/pliant studio
 
+# One process a core, each of which computes with one thread; tests of threads set their own number.
 test: $(DEV) browser
-	$(BIN)/pytest
+	PLIANT_THREADS=1 $(BIN)/pytest -n auto --dist loadfile
 
 # Chromium for the studio's tests: the one that is there, or Debian's where it may be installed.
 browser:

@@ -61,6 +61,11 @@ def shorten(text: str) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
+def shorten_path(path: str) -> str:
+    """A path in full if it is short, otherwise its end, which tells the file."""
+    return path if len(path) <= 80 else "..." + path[-77:]
+
+
 class Kind(Protocol):
     """What may stand for a key."""
 

@@ -25,7 +25,7 @@ from pliant.mesh.shape_arguments import FILES
 from pliant.mesh.source import as_cover, load_mesh
 from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
-from pliant.scene_file.form import Source, shorten
+from pliant.scene_file.form import Source, shorten_path
 from pliant.scene_file.layout import shape_functions
 from pliant.scene_file.lines import KeyPath
 
@@ -237,6 +237,6 @@ def _file(name: str, path: KeyPath, source: Source) -> str:
         return name
     raise source.error(
         path,
-        f"there is no file {shorten(str(file))!r}",
+        f"there is no file {shorten_path(str(file))!r}",
         f"Give a path as seen from the scene file, or a sample mesh: {', '.join(asset_names())}",
     )

@@ -112,9 +112,10 @@ auto finish = [&](Contact& c) {
     // a contact that there was in the last step begins with what it did to positions then
     const bool is_same = c.normal[0] * n[0] + c.normal[1] * n[1] + c.normal[2] * n[2] > 0.9f;
     const floats mine = (floats)(of.friction.data) + 2 * one, theirs = (floats)(of.friction.data) + 2 * two;
+    const bool is_thin = kind[one] != 0 || kind[two] != 0;
     // what was too near before the step is let out slowly, what came too near in it is put back
     c.target = wp::min(c.apart, length + m.gain);
-    c.slack = is_slow ? 1.0e10f : 0.6f * c.apart;
+    c.slack = is_slow ? 1.0e10f : (is_thin ? 0.85f : 0.6f) * c.apart;
     c.friction[0] = wp::sqrt(mine[0] * theirs[0]);
     c.friction[1] = wp::sqrt(mine[1] * theirs[1]);
     c.bounce = -approach > m.rest_speed ? -wp::max(bounces[one], bounces[two]) * approach : 0.0f;
@@ -132,7 +133,6 @@ auto finish = [&](Contact& c) {
         c.target = wp::min(c.apart, length + m.gain);
         c.slack = 1.0e10f;
     }
-    const bool is_thin = kind[one] != 0 || kind[two] != 0;
     if (is_thin && c.target + c.depth > 1.3f * c.apart) ((int*)(rows.deep.data))[0] = 1;
 };
 // count the contact for each of its particles, and add what it begins with
@@ -171,8 +171,8 @@ def finish_rows(first: int, end: int, rows: Rows, of: Surfaces, m: Moves, sums: 
     """All that follows from what was found of the contacts of a run of vertices or edges.
 
     Contacts with something thin that want to be pushed by more than 0.3 of what is kept free are deep: what they push
-    may meet others. After all passes a contact may be short of what it wants by 0.6 of that. One of the last step, with
-    a normal whose cosine with the new one is above 0.9, goes on.
+    may meet others. After all passes a contact may be short of what it wants by 0.6 of that, with something thin by 0.85:
+    `careful` looks after those. One of the last step, with a normal whose cosine with the new one is above 0.9, goes on.
     """
     ...
 
