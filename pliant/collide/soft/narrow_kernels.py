@@ -171,8 +171,9 @@ def finish_rows(first: int, end: int, rows: Rows, of: Surfaces, m: Moves, sums: 
     """All that follows from what was found of the contacts of a run of vertices or edges.
 
     Contacts with something thin that want to be pushed by more than 0.3 of what is kept free are deep: what they push
-    may meet others. After all passes a contact may be short of what it wants by 0.6 of that, with something thin by 0.85:
-    `careful` looks after those. One of the last step, with a normal whose cosine with the new one is above 0.9, goes on.
+    may meet others. After all passes a contact may be short of what it wants by 0.6 of that, or by 0.85 where something
+    thin takes part: `careful` looks after those. One of the last step, with a normal whose cosine with the new one is
+    above 0.9, goes on.
     """
     ...
 
