@@ -9,11 +9,14 @@ import warp as wp
 
 
 @wp.func
-def corotated_energy(f: wp.mat33, r: wp.mat33, lame: float, shear: float) -> float:
-    """Energy per rest volume [J/m^3] of a deformation gradient f with the rotation r; Lame's moduli [Pa]."""
+def corotated_energy(f: wp.mat33d, r: wp.mat33d, lame: wp.float64, shear: wp.float64) -> wp.float64:
+    """Energy per rest volume [J/m^3] of a deformation gradient f with the rotation r; Lame's moduli [Pa].
+
+    In float64, since energies are compared that hardly differ. An error of r counts by its square only.
+    """
     d = f - r
-    trace = wp.ddot(r, f) - 3.0
-    return shear * wp.ddot(d, d) + 0.5 * lame * trace * trace
+    trace = wp.ddot(r, f) - wp.float64(3.0)
+    return shear * wp.ddot(d, d) + wp.float64(0.5) * lame * trace * trace
 
 
 @wp.func

@@ -34,15 +34,17 @@ def cofactor(f: wp.mat33) -> wp.mat33:
 
 
 @wp.func
-def neo_hookean_energy(f: wp.mat33, lame: float, shear: float) -> float:
-    """Energy per rest volume [J/m^3], zero at rest; Lame's moduli [Pa]."""
-    m = 4.0 / 3.0 * shear
-    l = lame + 5.0 / 6.0 * shear
-    rest = 0.75 * m / l
+def neo_hookean_energy(f: wp.mat33d, lame: wp.float64, shear: wp.float64) -> wp.float64:
+    """Energy per rest volume [J/m^3], zero at rest; Lame's moduli [Pa]. In float64, since energies are compared."""
+    half = wp.float64(0.5)
+    one = wp.float64(1.0)
+    m = wp.float64(4.0) / wp.float64(3.0) * shear
+    l = lame + wp.float64(5.0) / wp.float64(6.0) * shear
+    rest = wp.float64(0.75) * m / l
     squares = wp.ddot(f, f)
-    volume = wp.determinant(f) - 1.0 - rest
-    # 1/4 (I - 3) is the slope of the logarithm at rest
-    return 0.5 * m * (squares - 3.0 - wp.log(0.25 * (squares + 1.0))) + 0.5 * l * (volume * volume - rest * rest)
+    volume = wp.determinant(f) - one - rest
+    shape = squares - wp.float64(3.0) - wp.log(wp.float64(0.25) * (squares + one))
+    return half * m * shape + half * l * (volume * volume - rest * rest)
 
 
 @wp.func

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import warp as wp
 
-from pliant.launch import launch
+from pliant.launch import copy, launch
 from pliant.model.model import Model
 from pliant.model.state import State
-from pliant.solvers.fem import hold_kernels, row_kernels, solve_kernels, tet_kernels
+from pliant.solvers.fem import hold_kernels, newton_kernels, row_kernels, solve_kernels, tet_kernels
 from pliant.solvers.fem.data import Mesh, Pieces
 from pliant.solvers.fem.hold_kernels import Holds
 from pliant.solvers.fem.settings import FemSettings
@@ -18,6 +18,10 @@ from pliant.solvers.protocol import World
 
 # How far held particles are put into what holds them, over the median edge.
 LEAN = 5e-3
+# Fractions of a Newton step that the search tries: 1, 1/2, 1/4, ...
+TRIALS = 6
+# Parts that the merit of a trial is added up from.
+CHUNKS = 512
 
 
 def make_holds(n: int, device: str) -> Holds:
@@ -61,8 +65,22 @@ class ImplicitStep:
         vectors = lambda k: [wp.zeros(n + 2, dtype=wp.vec3, device=device) for _ in range(k)]
         self.force, self.gain, self.a, self.impulse = vectors(4)
         self.now = make_holds(n, device)
+        self._has_search = False
+        if settings.iterations > 1:
+            self.allocate_search()
         self.lean = LEAN * float(np.median(model.springs.rest_length))
         self.solve = Solve(mesh, n, self.first, self.count, device)
+
+    def allocate_search(self) -> None:
+        """Make room for the search along a step of Newton's method."""
+        if self._has_search:
+            return
+        self._has_search = True
+        vectors = (wp.zeros(len(self.gain), dtype=wp.vec3, device=self.device) for _ in range(5))
+        self.change, self.zero, self.gain_trial, self.x_trial, self.carry_trial = vectors
+        self.parts = wp.zeros(CHUNKS, dtype=wp.float64, device=self.device)
+        self.merit = wp.zeros(1 + TRIALS, dtype=wp.float64, device=self.device)
+        self.fraction = wp.zeros(1, dtype=float, device=self.device)
 
     def _each(self, kernel: object, inputs: list, outputs: list, grain: int = 4096) -> None:
         launch(kernel, self.count, inputs, outputs, device=self.device, first=self.first, grain=grain)
@@ -84,25 +102,65 @@ class ImplicitStep:
         now: tuple[wp.array, ...],
         later: tuple[wp.array, ...],
         dt: float,
+        *,
+        at_rest: bool = False,
     ) -> None:
-        """From (x, carry, v, v_carry) now to the same later."""
+        """From (x, carry, v, v_carry) now to the same later.
+
+        At rest, where all velocities are zero, a step is one of Newton's method towards equilibrium, the better the
+        longer it is; planes do not look ahead then.
+        """
         x, carry, v, _ = now
         s, w = self.settings, state.inv_mass
         gravity = wp.vec3(*self.world.gravity)
+        planes = 0 if at_rest else self.world.plane_count
         self._each(
             hold_kernels.begin_step,
-            [self.mesh, self.world.planes, self.world.plane_count, w, x, v, self.a, before, gravity, dt, s.rest_speed],
+            [self.mesh, self.world.planes, planes, w, x, v, self.a, before, gravity, dt, s.rest_speed],
             [self.now, self.gain],
         )
-        self.assemble(x, carry, dt)
-        self._solve(state, v, gravity, dt, 1.0)
+        if not at_rest:
+            self.assemble(x, carry, dt)
+            self._solve(state, v, gravity, dt, self.gain, 1.0)
+        for _ in range(1 if at_rest else s.iterations - 1):
+            self._improve(state, now, gravity, dt)
         self._each(
             hold_kernels.end_step,
             [self.mesh, w, *now, self.gain, self.solve.r, dt, self.lean],
             [self.now, self.a, self.impulse, *later],
         )
 
-    def _solve(self, state: State, v: wp.array, gravity: wp.vec3, dt: float, ahead: float) -> None:
+    def _improve(self, state: State, now: tuple[wp.array, ...], gravity: wp.vec3, dt: float) -> None:
+        """One more step of Newton's method: a solve about where the velocities lead to, and a search along it."""
+        x, carry, v, _ = now
+        here = [x, carry, v, self.gain]
+        there = [self.gain_trial, self.x_trial, self.carry_trial]
+        self._each(newton_kernels.trial, [*here, self.gain, 0.0, dt], there)
+        self.assemble(self.x_trial, self.carry_trial, dt)
+        self._note_merit(state, v, gravity, dt, 0)
+        copy(self.change, self.zero)
+        self._solve(state, v, gravity, dt, self.change, 0.0)
+        for t in range(TRIALS):
+            self._each(newton_kernels.trial, [*here, self.change, 0.5**t, dt], there)
+            self._note_merit(state, v, gravity, dt, 1 + t)
+        launch(newton_kernels.choose_fraction, 1, [self.merit, TRIALS], [self.fraction], device=self.device)
+        self._each(newton_kernels.take, [self.change, self.fraction], [self.gain])
+
+    def _note_merit(self, state: State, v: wp.array, gravity: wp.vec3, dt: float, place: int) -> None:
+        """Store what implicit Euler minimises at the trial."""
+        forced = [state.f_ext, int(self.world.has_f_ext), state.inv_mass, v, self.gain_trial, self.now, gravity, dt]
+        span = [self.first, self.count, CHUNKS]
+        particles = [self.mesh, self.block, *forced, *span]
+        launch(newton_kernels.merit_particles, CHUNKS, particles, [self.parts], device=self.device, grain=64)
+        tets = [self.mesh, self.rest_inv, self.x_trial, self.carry_trial, self.turn, int(self.neo_hookean)]
+        inputs = [*tets, self.tets, CHUNKS]
+        launch(newton_kernels.merit_tets, CHUNKS, inputs, [self.parts], device=self.device, grain=64)
+        launch(newton_kernels.note_merit, 1, [self.parts, place], [self.merit], device=self.device)
+
+    def _solve(
+        self, state: State, v: wp.array, gravity: wp.vec3, dt: float, change: wp.array, ahead: float
+    ) -> None:
+        """Solve for the gain itself, or for its change; the residual is that of the present gain."""
         solve, w = self.solve, state.inv_mass
         rows = [self.mesh, self.block, self.diagonal, self.inverse, self.force]
         outside = [state.f_ext, int(self.world.has_f_ext)]
@@ -113,4 +171,4 @@ class ImplicitStep:
             grain=1024,
         )
         solve.begin(self.settings.cg_tolerance)
-        solve.run(w, self.now, self.diagonal, self.block, self.inverse, self.gain, self.settings.cg_iterations)
+        solve.run(w, self.now, self.diagonal, self.block, self.inverse, change, self.settings.cg_iterations)

@@ -48,6 +48,7 @@ class Fem:
         self.mesh = device_mesh(self.model, self.tables, state.awake_of(self.model.body_numbers), device)
         self.implicit = ImplicitStep(self.model, self.mesh, self.tables, world, settings, device)
         self.holds = make_holds(n, device)
+        self._settling = False
         self.carry.assign((self.model.particles.rest - state.x.numpy().astype(np.float64)).astype(np.float32))
         self._forget_motion(slice(self.first, self.first + self.count))
 
@@ -68,7 +69,20 @@ class Fem:
         return state.x_next, self.carry_next, state.v_next, self.v_carry_next
 
     def predict(self, state: State, dt: float) -> None:
-        self.implicit.advance(state, self.holds, self._now(state), self._next(state), dt)
+        self.implicit.advance(
+            state, self.holds, self._now(state), self._next(state), dt, at_rest=self._settling
+        )
+
+    def settle(self, on: bool) -> None:
+        """From now on a step is one towards equilibrium, or again one of motion; see `pliant.settle`."""
+        self._settling = on
+        self.implicit.allocate_search()
+        self.implicit.a.zero_()
+        self.v_carry.zero_()
+
+    def step_taken(self) -> float:
+        """Share of the last step towards equilibrium that was taken; reads back from the device."""
+        return float(self.implicit.fraction.numpy()[0])
 
     def resolve(self, state: State, contacts: Contacts, dt: float) -> None:
         launch(

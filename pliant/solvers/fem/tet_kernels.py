@@ -97,6 +97,14 @@ def neo_hookean_tets(
 
 
 @wp.func
+def precise_edge(
+    a: int, b: int, x: wp.array(dtype=wp.vec3), carry: wp.array(dtype=wp.vec3)
+) -> wp.vec3d:
+    """From particle a to particle b [m], in float64."""
+    return (wp.vec3d(x[b]) - wp.vec3d(x[a])) + (wp.vec3d(carry[b]) - wp.vec3d(carry[a]))
+
+
+@wp.func
 def tet_energy(
     t: int,
     mesh: Mesh,
@@ -105,14 +113,23 @@ def tet_energy(
     carry: wp.array(dtype=wp.vec3),
     turn: wp.array(dtype=wp.quat),
     neo_hookean: int,
-) -> float:
-    """Elastic energy of a tet [J]."""
+) -> wp.float64:
+    """Elastic energy of a tet [J], in float64."""
     body = mesh.bodies[mesh.tet_body[t]]
-    f = edges_of(mesh.corners[t], x, carry) * rest_inv[t]
-    density = float(0.0)
+    c = mesh.corners[t]
+    edges = wp.matrix_from_cols(
+        precise_edge(c[0], c[1], x, carry), precise_edge(c[0], c[2], x, carry), precise_edge(c[0], c[3], x, carry)
+    )
+    f = edges * wp.mat33d(rest_inv[t])
+    lame = wp.float64(body.lame)
+    shear = wp.float64(body.shear)
+    density = wp.float64(0.0)
     if neo_hookean != 0:
-        density = neo_hookean_energy(f, body.lame, body.shear)
+        density = neo_hookean_energy(f, lame, shear)
     else:
-        r = wp.quat_to_matrix(nearest_rotation(f, turn[t]))
-        density = corotated_energy(f, r, body.lame, body.shear)
-    return mesh.volume[t] * density
+        near = nearest_rotation(wp.mat33(f), turn[t])
+        exact = wp.normalize(
+            wp.quatd(wp.float64(near[0]), wp.float64(near[1]), wp.float64(near[2]), wp.float64(near[3]))
+        )
+        density = corotated_energy(f, wp.quat_to_matrix(exact), lame, shear)
+    return wp.float64(mesh.volume[t]) * density
