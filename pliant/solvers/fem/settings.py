@@ -22,5 +22,11 @@ class FemSettings(Described):
     integrator: str = setting("implicit", "how a step is solved: by conjugate gradients", choices=INTEGRATORS)
     iterations: int = setting(1, "linear solves per substep; more than one is Newton's method", low=1, high=100)
     cg_iterations: int = setting(300, "most iterations of each linear solve", low=1, high=100000)
-    cg_tolerance: float = setting(1e-4, "relative residual at which a linear solve stops", above=0.0, high=0.5)
+    preconditioner: str = setting(
+        "lattices",
+        "what quickens a linear solve: the block of each particle alone, or lattices around the body besides, with which "
+        "its iterations hardly grow with the mesh",
+        choices=("lattices", "blocks"),
+    )
+    cg_tolerance: float = setting(1e-3, "relative residual at which a linear solve stops", above=0.0, high=0.5)
     rest_speed: float = setting(0.02, "approach slower than this does not bounce", unit="m/s", low=0.0, high=100.0)
