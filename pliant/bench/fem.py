@@ -1,5 +1,5 @@
-"""`pliant bench fem`: a soft block of finite elements that falls on a floor: time of a frame with its error beside it, a
-cantilever against beam theory, and iterations of the solve against the size of the mesh."""
+"""`pliant bench fem`: a soft block of finite elements that falls on a floor: time of a frame with its error beside it,
+a cantilever against beam theory, and iterations of the solve against the size of the mesh."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lattices around the bodies, each twice as coarse as the last, whose nodes correct what conjugate gradients leave slow.
+"""Lattices around the bodies, each twice as coarse as the last, whose nodes correct what conjugate gradients leave.
 
 Every particle takes its correction from the nodes of the cube it lies in at rest, trilinearly, and every node of a
 lattice from those of the next. The preconditioner adds the corrections of all lattices to that of the particles' own

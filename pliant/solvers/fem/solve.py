@@ -22,9 +22,7 @@ class Solve:
         r, z: residual and its preconditioned free part; d, q: direction and its product with the matrix; w: A z.
     """
 
-    def __init__(
-        self, mesh: Mesh, particles: int, first: int, count: int, levels: Levels | None, device: str
-    ) -> None:
+    def __init__(self, mesh: Mesh, particles: int, first: int, count: int, levels: Levels | None, device: str) -> None:
         self.mesh, self.first, self.count, self.levels, self.device = mesh, first, count, levels, device
         self.runs = device == "cpu"
         self.chunks = -(-count // int(cpu_kernels.RUN)) if self.runs else CHUNKS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import warp as wp
@@ -16,7 +16,7 @@ from pliant.model.model import Elements, Model
 from pliant.model.state import State
 from pliant.solvers.fem import hold_kernels
 from pliant.solvers.fem.elements import fem_elements
-from pliant.solvers.fem.energy import elastic_energy
+from pliant.solvers.fem.energy import TetFields, elastic_energy, tet_fields
 from pliant.solvers.fem.implicit import ImplicitStep, make_holds
 from pliant.solvers.fem.settings import FemSettings
 from pliant.solvers.fem.tables import device_mesh, make_tables
@@ -69,9 +69,7 @@ class Fem:
         return state.x_next, self.carry_next, state.v_next, self.v_carry_next
 
     def predict(self, state: State, dt: float) -> None:
-        self.implicit.advance(
-            state, self.holds, self._now(state), self._next(state), dt, at_rest=self._settling
-        )
+        self.implicit.advance(state, self.holds, self._now(state), self._next(state), dt, at_rest=self._settling)
 
     def settle(self, on: bool) -> None:
         """From now on a step is one towards equilibrium, or again one of motion; see `pliant.settle`."""
@@ -149,7 +147,9 @@ class Fem:
 
     def scratch(self) -> dict[str, wp.array]:
         holds = self.holds
+        plastic = {} if self.implicit.first_inv is None else {"rest_inv": self.implicit.rest_inv}
         return {
+            **plastic,
             "carry": self.carry,
             "v_carry": self.v_carry,
             "hold": holds.how,
@@ -165,7 +165,20 @@ class Fem:
         """Nothing hangs on which particles are pinned, besides their inverse mass."""
 
     def reset_shape(self, body: str) -> bool:
-        return False
+        found = next((k for k, b in enumerate(self.model.bodies) if b.name == body), None)
+        first = self.implicit.first_inv
+        if found is None or first is None:
+            return False
+        values = self.implicit.rest_inv.numpy()
+        own = self.tables.tet_body == found
+        values[own] = first.numpy()[own]
+        self.implicit.rest_inv.assign(values)
+        return True
+
+    def tet_fields(self, body: str, x: np.ndarray) -> TetFields:
+        """Strain and stress of the tets of a body in positions x [m] (n, 3) of all particles."""
+        rest_inv = self.implicit.rest_inv.numpy().astype(np.float64)
+        return tet_fields(self.model, self.tables, rest_inv, x, self.settings.energy, body)
 
     def between_frames(self, frame_dt: float) -> bool:
         return False
