@@ -19,8 +19,27 @@ from pliant.solvers.fem.elements import fem_elements
 from pliant.solvers.fem.energy import TetFields, elastic_energy, tet_fields
 from pliant.solvers.fem.implicit import ImplicitStep, make_holds
 from pliant.solvers.fem.settings import FemSettings
-from pliant.solvers.fem.tables import device_mesh, make_tables
+from pliant.solvers.fem.tables import device_mesh, lame, make_tables
 from pliant.solvers.protocol import BodySpec, World
+
+
+# Fewest and most substeps of a frame in which bodies may meet.
+TOUCHING = (16, 60)
+
+
+def substeps_touching(model: Model) -> int:
+    """Substeps of a frame of 1/60 s in which sound goes no farther than a short edge.
+
+    Contacts between bodies push single particles, and the rest of a body feels it in the next solve: in a longer step
+    the tets at a contact would be turned inside out before the body could give way.
+    """
+    most = 0.0
+    for body in model.bodies:
+        springs = slice(*(k - model.bodies[0].springs[0] for k in body.springs))
+        first, second = lame(body.material)
+        speed = math.sqrt((first + 2.0 * second) / body.material.density)
+        most = max(most, speed / float(np.quantile(model.springs.rest_length[springs], 0.1)))
+    return int(np.clip(math.ceil(most / 60.0), *TOUCHING))
 
 
 class Fem:
@@ -31,7 +50,6 @@ class Fem:
     shares_rest: ClassVar[bool] = False
     takes: ClassVar[tuple[type, ...]] = (TetMesh, VoxelLattice)
     fewest_substeps: ClassVar[int] = 1
-    fewest_substeps_touching: ClassVar[int] = 4
 
     def __init__(self, model: Model, state: State, world: World, settings: FemSettings, device: str) -> None:
         self.settings = settings
@@ -49,6 +67,7 @@ class Fem:
         self.implicit = ImplicitStep(self.model, self.mesh, self.tables, world, settings, device)
         self.holds = make_holds(n, device)
         self._settling = False
+        self.fewest_substeps_touching = substeps_touching(self.model)
         self.carry.assign((self.model.particles.rest - state.x.numpy().astype(np.float64)).astype(np.float32))
         self._forget_motion(slice(self.first, self.first + self.count))
 

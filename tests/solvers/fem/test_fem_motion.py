@@ -352,3 +352,34 @@ def test_loops_of_the_cpu_are_those_of_the_kernels():
         for mine, plain in zip(ours, (step.pieces.force, step.pieces.gradient, step.block), strict=True):
             plain = plain.numpy()
             np.testing.assert_allclose(mine, plain, atol=2e-5 * np.abs(plain).max())
+
+
+def test_blocks_stack(device):
+    """Three blocks on each other with contact between bodies come to rest in a stack, whole and apart."""
+    material = Material(young=5e4, poisson=0.4, density=500.0, damping=0.01, friction=0.8)
+    scene = Scene(contact="bodies")
+    scene.add_plane()
+    for k in range(3):
+        place = (0.01 * k, 0.101 + 0.21 * k, 0.0)
+        scene.add_body(shapes.box(0.2, 3), material, method="fem", name=f"b{k}", position=place)
+    sim = scene.build(device)
+    sim.frame(60)
+    heights = [sim.positions(f"b{k}")[:, 1].mean() for k in range(3)]
+    assert sim.diagnostics().inverted == 0
+    assert np.abs(sim.velocities()).max() < 0.2
+    np.testing.assert_allclose(heights, [0.095, 0.285, 0.475], atol=0.01)
+
+
+def test_attachments_carry_a_body(device):
+    """A block that hangs by an attachment from another one that is pinned comes to rest below it."""
+    scene = Scene()
+    material = Material(young=2e5, damping=0.02, drag=2.0)
+    mesh = shapes.box(0.2, 2)
+    scene.add_body(mesh, material, method="fem", name="upper", position=(0, 1.0, 0))
+    scene.add_body(mesh, material, method="fem", name="lower", position=(0, 0.75, 0))
+    scene.pin("upper", lambda x: x[:, 1] > 1.05)
+    scene.attach("lower", lambda x: x[:, 1] > 0.84, "upper")
+    sim = scene.build(device)
+    sim.frame(90)
+    assert sim.positions("lower")[:, 1].mean() == pytest.approx(0.75, abs=0.08)
+    assert np.abs(sim.velocities("lower")).max() < 0.3
