@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from pliant.physics.contact import PlaneData, friction_leaves, meet_plane, shared_friction
+from pliant.physics.contact import SLOW, PlaneData, friction_leaves, meet_plane, shared_friction
 from pliant.physics.integrate import add_carried
 from pliant.solvers.fem.data import Mesh
 
@@ -125,6 +125,66 @@ def begin_step(
     gain_out[i] = gain
 
 
+@wp.func
+def sliding_friction(speed: float, mu: wp.vec2) -> float:
+    """Coefficient of friction on what slides: the static one while it is slow, see `SLOW`."""
+    if speed <= SLOW:
+        return mu[1]
+    return mu[0]
+
+
+@wp.kernel
+def revise_holds(
+    start: int,
+    mesh: Mesh,
+    inv_mass: wp.array(dtype=float),
+    v: wp.array(dtype=wp.vec3),
+    r: wp.array(dtype=wp.vec3),
+    dt: float,
+    now: Holds,
+    gain_inout: wp.array(dtype=wp.vec3),
+):
+    """What a first solve has shown of the contacts of this very step, for a second one.
+
+    A surface that would have to pull lets go. What sticks with more than static friction slides against it; what slides
+    and is pushed back by friction sticks; what lands does either.
+    """
+    i = start + wp.tid()
+    how = now.how[i]
+    w = inv_mass[i]
+    if mesh.awake[mesh.body[i]] == 0 or w == 0.0 or not is_held(how):
+        return
+    n = now.normal[i]
+    mu = now.mu[i]
+    along = -wp.dot(r[i], n)
+    slip = v[i] + gain_inout[i] - now.grip[i]
+    slip = slip - wp.dot(slip, n) * n
+    speed = wp.length(slip)
+    drag = wp.vec3(0.0, 0.0, 0.0)
+    if along <= 0.0:
+        how = LEFT
+    elif how == STICKS:
+        needed = -r[i] - along * n
+        size = wp.length(needed)
+        if size > wp.max(mu[1], STATIC * mu[0]) * along:
+            how = SLIDES
+            drag = (mu[1] * along / (size * dt)) * needed
+    elif how == LANDS:
+        how = SLIDES
+        if friction_leaves(along * w, speed, mu) == 0.0:
+            how = STICKS
+            gain_inout[i] = gain_inout[i] - slip
+        else:
+            drag = (-sliding_friction(speed, mu) * along / (speed * dt)) * slip
+    elif wp.dot(slip, now.rub[i]) > 0.0:
+        how = STICKS
+        gain_inout[i] = gain_inout[i] - slip
+    else:
+        drag = now.rub[i]
+    now.how[i] = how
+    now.rub[i] = drag
+
+
 @wp.kernel
 def end_step(
     start: int,
@@ -177,10 +237,10 @@ def end_step(
         drag = wp.vec3(0.0, 0.0, 0.0)
         reaction = -r[i]
         along = wp.dot(reaction, n)
-        most = mu[0] * along
         slip = v[i] + gain - grip
         slip = slip - wp.dot(slip, n) * n
         speed = wp.length(slip)
+        most = sliding_friction(speed, mu) * along
         if along <= 0.0:
             how = LEFT
             push = along * n
@@ -188,7 +248,7 @@ def end_step(
             push = reaction
             needed = reaction - along * n
             size = wp.length(needed)
-            if size > wp.max(mu[1] * along, STATIC * most):
+            if size > wp.max(mu[1], STATIC * mu[0]) * along:
                 how = SLIDES
                 drag = (most / (size * dt)) * needed
         elif how == LANDS:

@@ -85,6 +85,8 @@ class ImplicitStep:
             self.allocate_search()
         self.lean = LEAN * float(np.median(model.springs.rest_length))
         self.levels = Levels(model, mesh, tables, device) if settings.preconditioner == "lattices" else None
+        # without colliders there is nothing to revise
+        self.meets = world.plane_count > 0 or not world.only_planes
         self.momentum = Momentum(model, mesh, device)
         self.descent = None
         if settings.integrator == "descent":
@@ -165,7 +167,11 @@ class ImplicitStep:
             self.descent.solve(step, self.now, self.turn, self.a, self.gain, self.solve.r)
         elif not at_rest:
             self.assemble(x, carry, dt)
-            self._solve(state, v, gravity, dt, self.gain, 1.0)
+            self._solve(state, v, gravity, dt, self.gain, 1.0, is_first=True)
+            if self.meets:
+                revised = [self.mesh, w, v, self.solve.r, dt]
+                self._each(hold_kernels.revise_holds, revised, [self.now, self.gain])
+                self._solve(state, v, gravity, dt, self.gain, 1.0)
         more = 0 if self.descent is not None else s.iterations - 1
         for _ in range(1 if at_rest else more):
             self._improve(state, now, gravity, dt)
@@ -203,7 +209,17 @@ class ImplicitStep:
         launch(newton_kernels.merit_tets, CHUNKS, inputs, [self.parts], device=self.device, grain=64)
         launch(newton_kernels.note_merit, 1, [self.parts, place], [self.merit], device=self.device)
 
-    def _solve(self, state: State, v: wp.array, gravity: wp.vec3, dt: float, change: wp.array, ahead: float) -> None:
+    def _solve(
+        self,
+        state: State,
+        v: wp.array,
+        gravity: wp.vec3,
+        dt: float,
+        change: wp.array,
+        ahead: float,
+        *,
+        is_first: bool = False,
+    ) -> None:
         """Solve for the gain itself, or for its change; the residual is that of the present gain."""
         solve, w = self.solve, state.inv_mass
         rows = [self.mesh, self.block, self.diagonal, self.inverse, self.force]
@@ -216,5 +232,5 @@ class ImplicitStep:
         )
         if self.levels is not None:
             self.levels.prepare(w, self.now, self.diagonal, dt)
-        solve.begin(w, self.now, self.settings.cg_tolerance)
+        solve.begin(w, self.now, self.settings.cg_tolerance, is_first=is_first)
         solve.run(w, self.now, self.diagonal, self.block, self.inverse, change, self.settings.cg_iterations)

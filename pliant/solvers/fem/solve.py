@@ -46,13 +46,13 @@ class Solve:
     def _run_by_run(self, kernel: object, inputs: list, outputs: list, grain: int) -> None:
         launch(kernel, self.chunks, inputs, outputs, device=self.device, grain=grain)
 
-    def begin(self, inv_mass: wp.array, holds: Holds, tolerance: float) -> None:
-        """Begin with r, its free part, z and `size` as they are."""
+    def begin(self, inv_mass: wp.array, holds: Holds, tolerance: float, *, is_first: bool) -> None:
+        """Begin with r, its free part, z and `size` as they are; `is_first` of a step."""
         self._chunked(kernels.sum_sizes, [self.size])
         launch(
             kernels.begin_solve,
             1,
-            [self.parts, self.chunks, tolerance],
+            [self.parts, self.chunks, tolerance, int(is_first)],
             [self.scalars, self.going],
             device=self.device,
         )
@@ -107,5 +107,5 @@ class Solve:
         repeat_while(self.going, iterate if self.runs else several, device=self.device)
 
     def iterations(self) -> int:
-        """Iterations of the last solve; reads back from the device."""
-        return int(self.scalars.numpy()[4])
+        """Iterations of all solves of the last step; reads back from the device."""
+        return int(self.scalars.numpy()[int(kernels.TOTAL)])

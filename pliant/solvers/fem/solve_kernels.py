@@ -1,7 +1,8 @@
 """Conjugate gradients with one sum per iteration (Chronopoulos and Gear 1989), and their start.
 
 The scalars stay on the device, in float64: [r.z of the last iteration, alpha, beta, the measure of the residual at
-which to stop, iterations done, that measure now]. The measure is r.y with y = r preconditioned by the blocks of the
+which to stop, iterations done, that measure now,
+iterations of all solves of the step]. The measure is r.y with y = r preconditioned by the blocks of the
 particles alone, whatever else makes up z.
 """
 
@@ -19,7 +20,8 @@ BETA = wp.constant(2)
 GOAL = wp.constant(3)
 DONE = wp.constant(4)
 LEFT_OVER = wp.constant(5)
-SCALARS = 6
+TOTAL = wp.constant(6)
+SCALARS = 7
 
 
 @wp.kernel
@@ -160,6 +162,7 @@ def begin_solve(
     parts: wp.array(dtype=wp.vec3d),
     count: int,
     tolerance: float,
+    is_first: int,
     scalars_out: wp.array(dtype=wp.float64),
     going_out: wp.array(dtype=int),
 ):
@@ -170,6 +173,8 @@ def begin_solve(
     goal = wp.max(total[2], total[1]) * wp.float64(tolerance) * wp.float64(tolerance)
     scalars_out[GOAL] = goal
     scalars_out[DONE] = wp.float64(0.0)
+    if is_first != 0:
+        scalars_out[TOTAL] = wp.float64(0.0)
     scalars_out[LEFT_OVER] = total[2]
     going_out[0] = 0
     if total[2] > goal:
@@ -209,6 +214,7 @@ def find_lengths(
         scalars_inout[ALPHA] = alpha
         scalars_inout[BETA] = beta
         scalars_inout[DONE] = scalars_inout[DONE] + wp.float64(1.0)
+        scalars_inout[TOTAL] = scalars_inout[TOTAL] + wp.float64(1.0)
     going_inout[0] = going
 
 

@@ -22,7 +22,6 @@ from pliant.solvers.fem.settings import FemSettings
 from pliant.solvers.fem.tables import device_mesh, lame, make_tables
 from pliant.solvers.protocol import BodySpec, World
 
-
 # Fewest and most substeps of a frame in which bodies may meet.
 TOUCHING = (16, 60)
 
