@@ -25,6 +25,7 @@ METHODS = {
     "lattice": ("shape_matching", {}, {"matching": {"mode": "linear", "clusters": 4}}),
     "penalty": ("shape_matching", {"contact": "penalty"}, {}),
     "xpbd": ("xpbd", {}, {}),
+    "fem": ("fem", {}, {}),
     "baraff_witkin": ("baraff_witkin", {}, {}),
 }
 methods = pytest.mark.parametrize("method", METHODS)

@@ -26,10 +26,11 @@ KINDS = {
     "rigid": ("shape_matching", {"matching": {"mode": "linear"}}, {}),
     "quadratic": ("shape_matching", {"matching": {"mode": "quadratic", "clusters": 3}}, {}),
     "xpbd": ("xpbd", {}, {}),
+    "fem": ("fem", {}, {}),
     "cloth": ("xpbd", {"sheet": True}, {}),
     "baraff_witkin": ("baraff_witkin", {"sheet": True}, {}),
 }
-SOLIDS = ["springs", "rigid", "quadratic", "xpbd"]
+SOLIDS = ["springs", "rigid", "quadratic", "xpbd", "fem"]
 
 
 def add(scene, kind, name, height, **options):
