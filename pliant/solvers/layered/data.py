@@ -101,7 +101,6 @@ class Constants:
         drift: what the layer lags behind a core that is moved by 1 m/s along each axis, A^-1 M (n,).
         swing: the same for one that is turned by 1 rad/s at rest (n,) [m].
         give: velocity of a node per push on it, where its neighbours are pushed alike (n,) [1/kg].
-        alpha, beta: of the iterations (b, k).
     """
 
     scale: wp.array(dtype=float)
@@ -109,5 +108,3 @@ class Constants:
     drift: wp.array(dtype=wp.mat33)
     swing: wp.array(dtype=wp.mat33)
     give: wp.array(dtype=wp.mat33)
-    alpha: wp.array2d(dtype=float)
-    beta: wp.array2d(dtype=float)

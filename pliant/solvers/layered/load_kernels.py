@@ -104,6 +104,7 @@ def load_free(
     has_f_ext: int,
     dt: float,
     b_out: wp.array(dtype=mat34),
+    x_out: wp.array(dtype=mat34),
 ):
     """Right-hand sides where nothing is pinned: the load, and -m [u], what u changes in those of a turning core."""
     i = start + wp.tid()
@@ -114,6 +115,7 @@ def load_free(
         f[1], t[1, 0], t[1, 1], t[1, 2],
         f[2], t[2, 0], t[2, 1], t[2, 2],
     )  # fmt: skip
+    x_out[i] = mat34()
 
 
 @wp.func
@@ -151,6 +153,8 @@ def load_held(
     b_out: wp.array(dtype=mat38),
     x_out: wp.array(dtype=mat38),
     inverse_out: wp.array(dtype=wp.mat33),
+    free_out: wp.array(dtype=wp.mat33),
+    held_out: wp.array(dtype=int),
 ):
     """Right-hand sides where nodes are pinned or lie on surfaces: the load and M_ec, and where to start.
 
@@ -163,6 +167,7 @@ def load_held(
     f = layer_load(i, layer, begin, f_ext, plastic, has_f_ext, dt)
     mode = mode_of(i, layer, inv_mass, holds)
     inverse = constants.inverse[i]
+    free = wp.identity(n=3, dtype=float)
     start_y = wp.vec3()
     start_drift = constants.drift[i]
     start_swing = constants.swing[i]
@@ -174,7 +179,7 @@ def load_held(
             speed = holds.speed[i]
             f += dt * in_frame(begin.turn[b], holds.rub[i])
         part = held_part(mode, n)
-        free = wp.identity(n=3, dtype=float) - part
+        free -= part
         gap = in_frame(begin.turn[b], speed) - single3(begin.v[b]) - wp.cross(single3(begin.w[b]), r) - begin.rate[i]
         start_y = part * gap
         start_drift = part + free * start_drift
@@ -186,6 +191,8 @@ def load_held(
             inverse = inverse - wp.outer(along, along) / wp.dot(n, along)
     load_out[i] = f
     inverse_out[i] = inverse
+    free_out[i] = free
+    held_out[i] = mode
     m = layer.mass[i]
     t = -m * wp.skew(r)
     b_out[i] = mat38(

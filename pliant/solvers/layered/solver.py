@@ -15,10 +15,12 @@ from pliant.mesh.layered import LayeredMesh
 from pliant.model.model import Body, Elements, Model
 from pliant.model.state import State
 from pliant.physics.rigid import mat66d, vec6d
-from pliant.solvers.layered import core_kernels, hold_kernels, load_kernels, plastic_kernels, solve_kernels
-from pliant.solvers.layered.constants import StepConstants, iterate
+from pliant.solvers.layered import core_kernels, hold_kernels, load_kernels, plastic_kernels
+from pliant.solvers.layered.constants import StepConstants
 from pliant.solvers.layered.fit import fitted_core
 from pliant.solvers.layered.following import Following
+from pliant.solvers.layered.hierarchy import Pattern
+from pliant.solvers.layered.levels import Columns, hierarchy
 from pliant.solvers.layered.plastic_kernels import Yielding
 from pliant.solvers.layered.response import Response
 from pliant.solvers.layered.rest import LayerRest, layered_elements
@@ -75,7 +77,9 @@ class Layered:
             wp.zeros(n, dtype=wp.vec3, device=device) for _ in range(6)
         )
         self.drift, self.swing = (wp.zeros(n, dtype=wp.mat33, device=device) for _ in range(2))
-        self._columns: dict[bool, list[wp.array]] = {}
+        rows = np.repeat(np.arange(n), np.diff(self.layer.row_starts.numpy()))
+        self.levels = hierarchy(Pattern(n, rows, self.layer.row_other.numpy().astype(np.int64)), device)
+        self._columns: dict[bool, Columns] = {}
         self.change = wp.zeros(b, dtype=vec6d, device=device)
         self.weight = wp.zeros(b, dtype=mat66d, device=device)
         self.before = wp.zeros((b, core_kernels.STEP_COLUMNS), dtype=wp.float64, device=device)
@@ -89,7 +93,8 @@ class Layered:
         self.permanent = wp.zeros(self.tet_runs[-1][1], dtype=wp.mat33, device=device)
         self.plastic = wp.zeros(n if found else 0, dtype=wp.vec3, device=device)
         self.holds, self.next_holds = (new_holds(n, device) for _ in range(2))
-        self.inverse = wp.zeros(n, dtype=wp.mat33, device=device)
+        self.inverse, self.free = (wp.zeros(n, dtype=wp.mat33, device=device) for _ in range(2))
+        self.held = wp.zeros(n, dtype=int, device=device)
         self.has_pins = False
         self.meets = world.plane_count > 0 or not world.only_planes
         self._constants: dict[float, StepConstants] = {}
@@ -108,7 +113,9 @@ class Layered:
         if dt not in self._constants:
             while len(self._constants) >= 4:
                 self._constants.pop(next(iter(self._constants)))
-            self._constants[dt] = StepConstants(self.layer, self.starts, dt, self.settings, self.device)
+            self._constants[dt] = StepConstants(
+                self.layer, self.starts, self.levels, dt, self.settings, self.device
+            )
         return self._constants[dt]
 
     # ---- the step -----------------------------------------------------------------------------------------------
@@ -131,23 +138,21 @@ class Layered:
 
     def _solve(self, state: State, constants: StepConstants, dt: float) -> None:
         """The layer's linear systems: y of the load, drift and swing of the core's motion."""
-        b, x, other, d = self._room()
-        forced = int(self.world.has_f_ext)
-        load = [state.f_ext, self.plastic, forced, dt]
-        inverse = self.inverse if self.is_held_anywhere else constants.data.inverse
-        if self.is_held_anywhere:
-            inputs = [self.layer, constants.data, self.begin, self.holds, state.inv_mass, state.v, *load]
-            self._each_node(load_kernels.load_held, inputs, [self.load, b, x, self.inverse])
-        else:
-            self._each_node(load_kernels.load_free, [self.layer, self.begin, *load], [b])
-            self._each_node(solve_kernels.start_at_zero, [self.layer, constants.data, b], [x, d])
-        for k in range(0 if self.is_held_anywhere else 1, constants.iterations):
-            iterate(self.layer, constants.data, inverse, (b, x, other, d), k, self.device)
-            x, other = other, x
+        room, held = self._room(), self.is_held_anywhere
+        kind = load_kernels.mat38 if held else load_kernels.mat34
+        b, x = room.matrices(room.b[0], kind), room.matrices(room.x, kind)
+        load = [state.f_ext, self.plastic, int(self.world.has_f_ext), dt]
         parts = [self.y, self.drift, self.swing]
-        if self.is_held_anywhere:
+        if held:
+            inputs = [self.layer, constants.data, self.begin, self.holds, state.inv_mass, state.v, *load]
+            outputs = [self.load, b, x, self.inverse, self.free, self.held]
+            self._each_node(load_kernels.load_held, inputs, outputs)
+            constants.matrices.hold(self.held, self.free)
+            constants.solver.solve(room, self.inverse, self.free)
             self._each_node(load_kernels.part_held, [x], parts)
         else:
+            self._each_node(load_kernels.load_free, [self.layer, self.begin, *load], [b, x])
+            constants.solver.solve(room)
             self._each_node(load_kernels.part_free, [constants.data, x], parts)
 
     @property
@@ -155,12 +160,12 @@ class Layered:
         """Whether nodes can be held: pinned, or by colliders."""
         return self.has_pins or self.meets
 
-    def _room(self) -> list[wp.array]:
+    def _room(self) -> Columns:
         """Vectors of a solve: four columns where nothing is held, else seven."""
         held = self.is_held_anywhere
         if held not in self._columns:
-            kind = load_kernels.mat38 if held else load_kernels.mat34
-            self._columns[held] = [wp.zeros(self.count, dtype=kind, device=self.device) for _ in range(4)]
+            counts = [pattern.count for pattern in self.levels[0]]
+            self._columns[held] = Columns(counts, 8 if held else 4, self.device)
         return self._columns[held]
 
     def _move(self, state: State, constants: StepConstants, dt: float) -> None:
