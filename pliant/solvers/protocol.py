@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class World:
     """What surrounds the bodies: gravity [m/s^2] and the planes as the kernels see them.
 
-    `only_planes` says that there are no colliders besides them.
+    `only_planes` says that there are no colliders besides them, `bodies_meet` that bodies are kept apart.
     """
 
     gravity: tuple[float, float, float]
@@ -35,6 +35,7 @@ class World:
     plane_count: int
     has_f_ext: bool = False
     only_planes: bool = True
+    bodies_meet: bool = False
 
 
 @dataclasses.dataclass

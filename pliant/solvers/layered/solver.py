@@ -10,6 +10,7 @@ import numpy as np
 import warp as wp
 
 from pliant.collide.contacts import Contacts
+from pliant.collide.soft.body_contacts import BodyContactList
 from pliant.launch import launch
 from pliant.mesh.layered import LayeredMesh
 from pliant.model.model import Body, Elements, Model
@@ -21,8 +22,9 @@ from pliant.solvers.layered.fit import fitted_core
 from pliant.solvers.layered.following import Following
 from pliant.solvers.layered.hierarchy import Pattern
 from pliant.solvers.layered.levels import Columns, hierarchy
+from pliant.solvers.layered.pairs import MOST_BODIES, Pairs
 from pliant.solvers.layered.plastic_kernels import Yielding
-from pliant.solvers.layered.response import Response
+from pliant.solvers.layered.response import Response, read_pairs
 from pliant.solvers.layered.rest import LayerRest, layered_elements
 from pliant.solvers.layered.settings import LayeredSettings
 from pliant.solvers.layered.sums import Sums
@@ -31,6 +33,8 @@ from pliant.solvers.protocol import BodySpec, World
 
 GRAIN = 2048
 """Nodes worth a CPU thread."""
+SUM_COLUMNS = 90
+"""The most numbers that are added up over the nodes at once."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,6 +66,7 @@ class Layered:
         self.settings = settings
         self.device = device
         self.world = world
+        self.every: list[Body] = model.bodies
         self.bodies: list[Body] = model.part(self.name).bodies
         self.rests: list[LayerRest] = [body.own for body in self.bodies]
         self.first = self.bodies[0].particles[0]
@@ -71,7 +76,7 @@ class Layered:
         self.particles = state.count
         n, b = self.count, len(self.bodies)
         self.layer = layer_tables(self.bodies, self.first, device)
-        self.sums = Sums(counts, core_kernels.STEP_COLUMNS, device)
+        self.sums = Sums(counts, SUM_COLUMNS, device)
         self.moment, self.begin, self.next = (new_moment(b, n, device) for _ in range(3))
         self.known_x, self.known_v, self.next_x, self.next_v, self.y, self.load = (
             wp.zeros(n, dtype=wp.vec3, device=device) for _ in range(6)
@@ -84,7 +89,9 @@ class Layered:
         self.weight = wp.zeros(b, dtype=mat66d, device=device)
         self.before = wp.zeros((b, core_kernels.STEP_COLUMNS), dtype=wp.float64, device=device)
         self.after = wp.zeros((b, core_kernels.AFTER_COLUMNS), dtype=wp.float64, device=device)
-        self.response = Response(self.layer, self.sums, world, settings, device)
+        self.keeps_apart = settings.planes and world.bodies_meet and 1 < b <= MOST_BODIES
+        pairs = Pairs(self.layer, self.sums, self.bodies, self.first, device) if self.keeps_apart else None
+        self.response = Response(self.layer, self.sums, world, settings, pairs, device)
         self.following = Following(self.layer, self.sums, device)
         self.step = 0.0
         found = yielding_tables(self.bodies, device)
@@ -302,6 +309,11 @@ class Layered:
         normal[own] = np.where(held[:, None], self.next_holds.normal.numpy(), 0.0)
         impulse[own] = np.where(held[:, None], self.next_holds.impulse.numpy(), 0.0)
         return normal, impulse
+
+    def met(self, state: State, dt: float) -> BodyContactList:
+        """Contacts between layered bodies in the last step, read back from the device."""
+        numbers = {body.name: k for k, body in enumerate(self.every)}
+        return read_pairs(self.response, self.bodies, numbers, self.first, self.next, state, dt)
 
     def stable_step(self, state: State) -> float:
         return math.inf

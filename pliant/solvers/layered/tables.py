@@ -12,8 +12,8 @@ from pliant.solvers.layered.rest import LayerRest
 
 CHUNK = {True: 256, False: 16}
 """Nodes that one thread adds up, on the CPU and on CUDA."""
-GROUP = 64
-"""Chunks that are added up together."""
+GROUP = {True: 1, False: 16}
+"""Chunks that are added up together: 256 nodes, a patch of the surface."""
 
 
 def layer_tables(bodies: list[Body], first: int, device: str) -> Layer:
@@ -54,7 +54,7 @@ def layer_tables(bodies: list[Body], first: int, device: str) -> Layer:
 
 def chunk_tables(counts: list[int], device: str) -> tuple[Chunks, int, int]:
     """Chunks of nodes and groups of chunks of bodies with so many nodes; how many chunks and groups there are."""
-    size = CHUNK[device == "cpu"]
+    size, together = CHUNK[device == "cpu"], GROUP[device == "cpu"]
     bounds: dict[str, list[int]] = {key: [] for key in ("begin", "end", "group_begin", "group_end")}
     bounds |= {"body_begin": [], "body_end": []}
     first = 0
@@ -64,9 +64,9 @@ def chunk_tables(counts: list[int], device: str) -> tuple[Chunks, int, int]:
         bounds["begin"] += starts
         bounds["end"] += [min(start + size, first + count) for start in starts]
         last = len(bounds["begin"])
-        groups = list(range(chunk, last, GROUP))
+        groups = list(range(chunk, last, together))
         bounds["group_begin"] += groups
-        bounds["group_end"] += [min(start + GROUP, last) for start in groups]
+        bounds["group_end"] += [min(start + together, last) for start in groups]
         bounds["body_begin"].append(group)
         bounds["body_end"].append(len(bounds["group_begin"]))
         first += count
