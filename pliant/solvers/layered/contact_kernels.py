@@ -66,6 +66,7 @@ class Press:
             its `give` [m kg] (n,). rub: friction [N s] (n,).
         received: the same from contacts of other bodies with this node, in whole numbers (n, 3).
         shift: how friction moved the node, in the world [m] (n,).
+        carry: what the contact pushed with in this step already [N s] (n,), and `carry_push`, that along the normal.
     """
 
     normal: wp.array(dtype=wp.vec3)
@@ -87,6 +88,8 @@ class Press:
     rub: wp.array(dtype=wp.vec3)
     received: wp.array2d(dtype=wp.int64)
     shift: wp.array(dtype=wp.vec3)
+    carry: wp.array(dtype=wp.vec3)
+    carry_push: wp.array(dtype=float)
 
 
 @wp.kernel
@@ -149,6 +152,8 @@ def meet_surfaces(
     press_out.rub[i] = wp.vec3()
     press_out.slot[i] = -1
     press_out.partner[i] = -1
+    press_out.carry[i] = wp.vec3()
+    press_out.carry_push[i] = 0.0
     press_out.held[i] = 0.0
     held = holds.mode[i] != FREE
     # what is held may be a little above its surface
@@ -346,6 +351,9 @@ def find_pushes(
                 press_inout.force[i] = push * press_inout.normal[i]
                 if places == 0:
                     press_inout.push[i] = push
+                    # a part of it was there already
+                    push -= press_inout.carry_push[i]
+                    press_inout.force[i] = push * press_inout.normal[i]
                 s += wp.float64(push) * press_inout.g[i]
                 if press_inout.partner[i] >= 0:
                     s_other += wp.float64(push) * press_inout.g_other[i]

@@ -73,6 +73,8 @@ def sum_step(
     holds: Holds,
     inv_mass: wp.array(dtype=float),
     f_ext: wp.array(dtype=wp.vec3),
+    carried: wp.array(dtype=wp.vec3),
+    dt: float,
     has_f_ext: int,
     has_holds: int,
     parts_out: wp.array2d(dtype=wp.float64),
@@ -100,6 +102,8 @@ def sum_step(
         spin += m * wp.cross(r, rate)
         if has_f_ext != 0:
             push += push_at(r, double3(in_frame(begin.turn[b], f_ext[layer.first + i])))
+        if carried.shape[0] > 0:
+            push += push_at(r, double3(in_frame(begin.turn[b], carried[i] / dt)))
         swirls += m * push_at(r, double3(swirl(single3(begin.w[b]), begin.rate[i], near)))
         lag += m * push_at(r, double3(y[i]))
         cross = wp.skew(r)

@@ -108,3 +108,21 @@ class Constants:
     drift: wp.array(dtype=wp.mat33)
     swing: wp.array(dtype=wp.mat33)
     give: wp.array(dtype=wp.mat33)
+
+
+@wp.struct
+class Carry:
+    """What contacts between layered bodies pushed with, and do again in the next step, which then knows of them.
+
+    Attributes:
+        force: of each node's own contact, in the world [N s] (n,). corner, share, partner: what it touches, as in
+            `Press` (n,). last: its multiplier [N s] (n,).
+        load: all that acts on a node, in the world [N s] (n,).
+    """
+
+    force: wp.array(dtype=wp.vec3)
+    corner: wp.array(dtype=wp.vec3i)
+    share: wp.array(dtype=wp.vec3)
+    partner: wp.array(dtype=int)
+    last: wp.array(dtype=float)
+    load: wp.array(dtype=wp.vec3)

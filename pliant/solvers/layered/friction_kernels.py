@@ -10,7 +10,6 @@ from pliant.physics.rigid import double3, first_half, mat66d, put6, second_half,
 from pliant.solvers.layered.contact_kernels import (
     Press,
     answer,
-    outer6,
     put_kind,
     reach_of,
     reach_other,
@@ -27,6 +26,7 @@ class Rub:
 
     Attributes:
         one, other: unit vectors along the surface. stiff: the inverse of what gives along them. slip: velocity there.
+        there: friction that acts in the step's equations already and is taken back where the contact slides.
         g, k: what pushes along both do to the node's core. g_other, k_other: to the core that is touched.
     """
 
@@ -34,6 +34,7 @@ class Rub:
     other: wp.vec3
     stiff: wp.mat22
     slip: wp.vec2
+    there: wp.vec2
     g: vec6d
     k: vec6d
     g_other: vec6d
@@ -78,11 +79,13 @@ def rub_of(
     stiff = wp.inverse(wp.mat22(wp.dot(one, give * one), across, across, wp.dot(other, give * other)))
     slip = wp.vec2(wp.dot(one, v), wp.dot(other, v))
     now = slip + moved
-    size = wp.length(stiff * now)
+    carried = wp.vec2(wp.dot(one, press.carry[i]), wp.dot(other, press.carry[i]))
+    size = wp.length(stiff * now - carried)
     push = press.push[i] + press.held[i]
     if size > press.grip[i][1] * push:
         weight = press.grip[i][0] * push / wp.max(wp.length(now), 1.0e-12)
         stiff = wp.mat22(weight, 0.0, 0.0, weight)
+        rub.there = carried
     rub.one = one
     rub.other = other
     rub.stiff = stiff
@@ -94,6 +97,12 @@ def rub_of(
 def begin_rubs(z_out: wp.array(dtype=vec6d)):
     """Friction has moved no core yet."""
     z_out[wp.tid()] = vec6d()
+
+
+@wp.func
+def rubs(i: int, press: Press) -> bool:
+    """Whether a contact has friction, or has had."""
+    return press.push[i] + press.held[i] > 0.0 or press.carry_push[i] != 0.0
 
 
 @wp.func
@@ -125,9 +134,9 @@ def sum_rubs(
         h = mat66d()
         s = vec6d()
         for i in range(chunks.begin[chunk], chunks.end[chunk]):
-            if press.push[i] + press.held[i] > 0.0 and (kind == 0 or press.partner[i] >= 0):
+            if rubs(i, press) and (kind == 0 or press.partner[i] >= 0):
                 rub = rub_of(i, layer, constants, next, press, moment, z)
-                f = rub.stiff * rub.slip
+                f = rub.stiff * rub.slip + rub.there
                 if kind == 0:
                     h += both_ways(rub.stiff, rub.g, rub.k, rub.g, rub.k)
                     s -= wp.float64(f[0]) * rub.g + wp.float64(f[1]) * rub.k
@@ -158,14 +167,14 @@ def find_rubs(
         s = vec6d()
         s_other = vec6d()
         for i in range(chunks.begin[chunk], chunks.end[chunk]):
-            if press_inout.push[i] + press_inout.held[i] > 0.0:
+            if rubs(i, press_inout):
                 rub = rub_of(i, layer, constants, next, press_inout, moment, z)
                 b = layer.body[i]
                 o = press_inout.partner[i]
                 now = rub.slip + wp.vec2(float(wp.dot(rub.g, z[b])), float(wp.dot(rub.k, z[b])))
                 if o >= 0:
                     now += wp.vec2(float(wp.dot(rub.g_other, z[o])), float(wp.dot(rub.k_other, z[o])))
-                f = -(rub.stiff * now)
+                f = -(rub.stiff * now) - rub.there
                 press_inout.rub[i] = f[0] * rub.one + f[1] * rub.other
                 s += wp.float64(f[0]) * rub.g + wp.float64(f[1]) * rub.k
                 if o >= 0:

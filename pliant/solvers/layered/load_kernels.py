@@ -76,6 +76,7 @@ def layer_load(
     begin: Moment,
     f_ext: wp.array(dtype=wp.vec3),
     plastic: wp.array(dtype=wp.vec3),
+    carried: wp.array(dtype=wp.vec3),
     has_f_ext: int,
     dt: float,
 ) -> wp.vec3:
@@ -91,7 +92,10 @@ def layer_load(
     f -= layer.mass[i] * swirl(single3(begin.w[b]), begin.rate[i], layer.rest[i] + begin.u[i])
     if has_f_ext != 0:
         f += in_frame(begin.turn[b], f_ext[layer.first + i])
-    return dt * f
+    f = dt * f
+    if carried.shape[0] > 0:
+        f += in_frame(begin.turn[b], carried[i])
+    return f
 
 
 @wp.kernel
@@ -101,6 +105,7 @@ def load_free(
     begin: Moment,
     f_ext: wp.array(dtype=wp.vec3),
     plastic: wp.array(dtype=wp.vec3),
+    carried: wp.array(dtype=wp.vec3),
     has_f_ext: int,
     dt: float,
     b_out: wp.array(dtype=mat34),
@@ -108,7 +113,7 @@ def load_free(
 ):
     """Right-hand sides where nothing is pinned: the load, and -m [u], what u changes in those of a turning core."""
     i = start + wp.tid()
-    f = layer_load(i, layer, begin, f_ext, plastic, has_f_ext, dt)
+    f = layer_load(i, layer, begin, f_ext, plastic, carried, has_f_ext, dt)
     t = -layer.mass[i] * wp.skew(begin.u[i])
     b_out[i] = mat34(
         f[0], t[0, 0], t[0, 1], t[0, 2],
@@ -147,6 +152,7 @@ def load_held(
     v: wp.array(dtype=wp.vec3),
     f_ext: wp.array(dtype=wp.vec3),
     plastic: wp.array(dtype=wp.vec3),
+    carried: wp.array(dtype=wp.vec3),
     has_f_ext: int,
     dt: float,
     load_out: wp.array(dtype=wp.vec3),
@@ -164,7 +170,7 @@ def load_held(
     p = layer.first + i
     b = layer.body[i]
     r = layer.rest[i] + begin.u[i]
-    f = layer_load(i, layer, begin, f_ext, plastic, has_f_ext, dt)
+    f = layer_load(i, layer, begin, f_ext, plastic, carried, has_f_ext, dt)
     mode = mode_of(i, layer, inv_mass, holds)
     inverse = constants.inverse[i]
     free = wp.identity(n=3, dtype=float)

@@ -10,9 +10,9 @@ node is inside, the ray tells the depth and the texels that it touches.
 import warp as wp
 
 from pliant.physics.contact import bounce_speed
-from pliant.physics.rigid import double3, mat66d, single3, vec6d
-from pliant.solvers.layered.contact_kernels import NEVER, Press
-from pliant.solvers.layered.data import FREE, Chunks, Constants, Holds, Layer, Moment
+from pliant.physics.rigid import double3, mat66d, put6, single3, solve6, unpack6, vec6d
+from pliant.solvers.layered.contact_kernels import NEVER, Press, moved_along, taken
+from pliant.solvers.layered.data import FREE, Carry, Chunks, Constants, Holds, Layer, Moment
 from pliant.solvers.layered.load_kernels import in_frame
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
@@ -24,6 +24,10 @@ DEEPEST = wp.constant(0.8)
 # how near a body a node is in the way, over the thickness of the layer
 NEAR_BODY = wp.constant(0.05)
 CASTS = wp.constant(3)
+# share of what a contact pushed with that it does again: with all of it bodies that lie on others go on swinging
+AGAIN = wp.constant(0.8)
+# how far a contact may slide in a step and still push again, over the thickness of the layer
+STEADY = wp.constant(0.02)
 # how much more a flat surface counts in the normal of a plane than one that is not
 FLAT = wp.constant(4.0)
 
@@ -107,17 +111,35 @@ def meet_bodies(
     v_next: wp.array(dtype=wp.vec3),
     next: Moment,
     holds: Holds,
+    carry: Carry,
     rest_speed: float,
     dt: float,
     press_inout: Press,
 ):
-    """The contact of each node with the body that its patch is near to, where it is deeper than that with a surface."""
+    """The contact of each node with the body that its patch is near to, where it is deeper than that with a surface.
+
+    A contact that pushed in the step's equations already stays one, if only to take that back.
+    """
     i = start + wp.tid()
     p = layer.first + i
     patch = patches.of_node[i]
     o = partner[patch]
-    if o >= 0 and inv_mass[p] > 0.0 and holds.mode[i] == FREE:
-        b = layer.body[i]
+    b = layer.body[i]
+    was = carry.partner[i]
+    if was >= 0:
+        own = in_frame(next.turn[b], carry.force[i])
+        press_inout.normal[i] = wp.normalize(own)
+        press_inout.give[i] = 1.0
+        press_inout.kick[i] = NEVER
+        press_inout.depth[i] = NEVER
+        press_inout.slot[i] = -1
+        press_inout.held[i] = 0.0
+        press_inout.partner[i] = was
+        press_inout.corner[i] = carry.corner[i]
+        press_inout.share[i] = carry.share[i]
+        press_inout.carry[i] = own
+        press_inout.carry_push[i] = wp.length(own)
+    if o >= 0 and (was == o or was < 0) and inv_mass[p] > 0.0 and holds.mode[i] == FREE:
         across = wp.transpose(next.turn[o])
         own_out = -single3(across * (next.turn[b] * double3(patches.out[i])))
         ray = wp.normalize(own_out)
@@ -161,7 +183,9 @@ def meet_bodies(
                     depth = -1.0e30
         n = into_world(next.turn[o], ray)
         deepest = -NEAR_BODY * thick
-        if press_inout.give[i] > 0.0 and press_inout.kick[i] != NEVER:
+        if was >= 0:
+            deepest = -4.0 * NEAR_BODY * thick
+        elif press_inout.give[i] > 0.0 and press_inout.kick[i] != NEVER:
             deepest = wp.max(deepest, press_inout.depth[i])
         if depth > deepest and depth < DEEPEST * (thick + patches.thick[b]):
             touched = wp.vec3()
@@ -179,6 +203,10 @@ def meet_bodies(
             press_inout.kick[i] = NEVER
             if depth >= 0.0:
                 press_inout.kick[i] = bounce - approach
+            elif was >= 0:
+                # it may come as near as it is
+                press_inout.kick[i] = depth / dt - approach
+            press_inout.carry_push[i] = wp.dot(press_inout.carry[i], own)
             press_inout.depth[i] = depth
             press_inout.grip[i] = wp.vec2(
                 wp.sqrt(layer.friction[b][0] * layer.friction[o][0]), wp.sqrt(layer.friction[b][1] * layer.friction[o][1])
@@ -209,6 +237,103 @@ def hand_on(layer: Layer, press: Press, force: wp.array(dtype=wp.vec3), next: Mo
                 for c in range(3):
                     share = wp.int64(-scale * press.share[i][k] * other[c])
                     wp.atomic_add(press_out.received, j, c, share)
+
+
+@wp.kernel
+def sum_carried(
+    start: int,
+    chunks: Chunks,
+    press: Press,
+    active: wp.array(dtype=int),
+    parts_out: wp.array2d(dtype=wp.float64),
+):
+    """What the contacts of a chunk have done to both cores in the step's equations, as multipliers would."""
+    chunk = start + wp.tid()
+    if active[chunk] > 0:
+        s = vec6d()
+        s_other = vec6d()
+        for i in range(chunks.begin[chunk], chunks.end[chunk]):
+            push = wp.float64(press.carry_push[i])
+            if push != wp.float64(0.0):
+                s += push * press.g[i]
+                s_other += push * press.g_other[i]
+        put6(parts_out, chunk, 0, s)
+        put6(parts_out, chunk, 6, s_other)
+
+
+@wp.kernel
+def carried_cores(weight: wp.array(dtype=mat66d), sums: wp.array2d(dtype=wp.float64), z_out: wp.array(dtype=vec6d)):
+    """The same as a change of the cores."""
+    b = wp.tid()
+    z_out[b] = solve6(weight[b], unpack6(sums, b, 0))
+
+
+@wp.kernel
+def without_carried(start: int, layer: Layer, z: wp.array(dtype=vec6d), press_inout: Press):
+    """What the velocity of each contact would lack if nothing had pushed yet: multipliers are for all of it."""
+    i = start + wp.tid()
+    if press_inout.give[i] > 0.0 and press_inout.kick[i] != NEVER:
+        there = float(moved_along(i, layer, press_inout, z))
+        press_inout.kick[i] = press_inout.kick[i] + press_inout.give[i] * press_inout.carry_push[i] + there
+
+
+@wp.kernel
+def keep_carry(
+    start: int,
+    layer: Layer,
+    press: Press,
+    next: Moment,
+    thick: wp.array(dtype=float),
+    v: wp.array(dtype=wp.vec3),
+    last: wp.array(dtype=float),
+    dt: float,
+    carry_out: Carry,
+):
+    """What contacts that last push with again: no more than they did in two steps, and where they do not slide far."""
+    i = start + wp.tid()
+    o = press.partner[i]
+    force = wp.vec3()
+    partner = int(-1)
+    push = float(0.0)
+    if o >= 0:
+        push = press.push[i]
+        before = last[i]
+        if push > 0.0 and before > 0.0:
+            b = layer.body[i]
+            slip = v[layer.first + i]
+            for k in range(3):
+                slip -= press.share[i][k] * v[layer.first + press.corner[i][k]]
+            if dt * wp.length(slip) < STEADY * thick[b]:
+                n = press.normal[i]
+                along = press.carry[i] - press.carry_push[i] * n
+                part = AGAIN * wp.min(1.0, before / push)
+                force = part * into_world(next.turn[b], push * n + press.rub[i] + along)
+                partner = o
+    carry_out.force[i] = force
+    carry_out.corner[i] = press.corner[i]
+    carry_out.share[i] = press.share[i]
+    carry_out.partner[i] = partner
+    carry_out.last[i] = push
+
+
+@wp.kernel
+def hand_carry(layer: Layer, carry: Carry, next: Moment, scale: float, press_out: Press):
+    """The opposite of what is carried, to the nodes that are touched. Serial on the CPU."""
+    i = wp.tid()
+    o = carry.partner[i]
+    if o >= 0:
+        other = in_frame(next.turn[o], carry.force[i])
+        for k in range(3):
+            for c in range(3):
+                share = wp.int64(-scale * carry.share[i][k] * other[c])
+                wp.atomic_add(press_out.received, carry.corner[i][k], c, share)
+
+
+@wp.kernel
+def load_carry(start: int, layer: Layer, next: Moment, unit: float, press_inout: Press, carry_inout: Carry):
+    """All that acts on a node again."""
+    i = start + wp.tid()
+    carry_inout.load[i] = carry_inout.force[i] + into_world(next.turn[layer.body[i]], taken(i, unit, press_inout))
 
 
 @wp.func

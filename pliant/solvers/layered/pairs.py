@@ -8,9 +8,10 @@ import warp as wp
 from pliant.launch import launch
 from pliant.model.model import Body
 from pliant.model.state import State
+from pliant.physics.rigid import vec6d
 from pliant.solvers.layered import pair_kernels as kernels
-from pliant.solvers.layered.contact_kernels import Press
-from pliant.solvers.layered.data import Constants, Holds, Layer, Moment
+from pliant.solvers.layered.contact_kernels import PUSH_COLUMNS, Press
+from pliant.solvers.layered.data import Carry, Constants, Holds, Layer, Moment
 from pliant.solvers.layered.rest import LayerRest
 from pliant.solvers.layered.sums import Sums
 
@@ -46,6 +47,7 @@ class Pairs:
         size = 6 * self.bodies
         self.matrix = wp.zeros((size, size + 1), dtype=wp.float64, device=device)
         self.pushes = wp.zeros((self.bodies, 6), dtype=wp.float64, device=device)
+        self.z = wp.zeros(self.bodies, dtype=vec6d, device=device)
         self.scale = WHOLE / float(layer.total_mass.numpy().sum())
         self.unit = 1.0 / self.scale
         self.awake = wp.ones(self.bodies, dtype=int, device=device)
@@ -98,8 +100,8 @@ class Pairs:
         return found
 
     def find(
-        self, state: State, constants: Constants, predicted: Moment, held: Holds, rest_speed: float, dt: float,
-        press: Press,
+        self, state: State, constants: Constants, predicted: Moment, held: Holds, carry: Carry, rest_speed: float,
+        dt: float, press: Press,
     ) -> None:  # fmt: skip
         """Find which patches are near to other bodies, and the contacts of their nodes."""
         launch(
@@ -108,9 +110,30 @@ class Pairs:
         )  # fmt: skip
         inputs = [self.layer, constants, self.patches, self.partner, state.inv_mass, state.v, state.x_next, state.v_next]
         launch(
-            kernels.meet_bodies, len(self.layer.mass), [*inputs, predicted, held, rest_speed, dt], [press],
+            kernels.meet_bodies, len(self.layer.mass), [*inputs, predicted, held, carry, rest_speed, dt], [press],
             device=self.device, grain=GRAIN, block_dim=128,
         )  # fmt: skip
+
+    def without_carried(self, press: Press, weight: wp.array, active: wp.array) -> None:
+        """Let multipliers be for all that contacts push with, also for what they have in the step's equations."""
+        self.sums.add_groups(kernels.sum_carried, [press, active], [], PUSH_COLUMNS, active=active)
+        launch(kernels.carried_cores, self.bodies, [weight, self.gather()], [self.z], device=self.device)
+        launch(
+            kernels.without_carried, len(self.layer.mass), [self.layer, self.z], [press], device=self.device,
+            grain=GRAIN,
+        )  # fmt: skip
+
+    def keep_carry(
+        self, press: Press, predicted: Moment, v: wp.array, carry: Carry, dt: float, carry_out: Carry
+    ) -> None:
+        """Write what contacts push with again in the next step."""
+        count = len(self.layer.mass)
+        inputs = [self.layer, press, predicted, self.patches.thick, v, carry.last, dt]
+        launch(kernels.keep_carry, count, inputs, [carry_out], device=self.device, grain=GRAIN)
+        inputs = [self.layer, carry_out, predicted, self.scale]
+        launch(kernels.hand_carry, count, inputs, [press], device=self.device)
+        inputs = [self.layer, predicted, self.unit]
+        launch(kernels.load_carry, count, inputs, [press, carry_out], device=self.device, grain=GRAIN)
 
     def solve(self, weight: wp.array, z: wp.array) -> None:
         """Newton's step for all cores, from the sums over the groups."""

@@ -13,7 +13,7 @@ from pliant.model.state import State
 from pliant.physics.rigid import vec6d
 from pliant.solvers.layered import contact_kernels as kernels
 from pliant.solvers.layered import friction_kernels
-from pliant.solvers.layered.data import Constants, Holds, Layer, Moment
+from pliant.solvers.layered.data import Carry, Constants, Holds, Layer, Moment
 from pliant.solvers.layered.pairs import Pairs
 from pliant.solvers.layered.settings import LayeredSettings
 from pliant.solvers.layered.sums import Sums
@@ -60,6 +60,8 @@ class Response:
         dt: float,
         moment: Moment,
         holds: Holds,
+        carry: Carry,
+        next_carry: Carry,
     ) -> None:
         """Write where the bodies are after the contacts to `moment`, what holds nodes to `holds`, and positions and
         velocities to the state.
@@ -68,6 +70,7 @@ class Response:
             predicted: where they are without contacts. weight: of cores to pushes on nodes (b,).
             known: positions and velocities as predicted, and room for those that are written.
             held: what holds nodes by the step's equations.
+            carry: what contacts between bodies pushed with in them. next_carry: what they will in the next step.
         """
         layer, z = self.layer, [self.z, self.z_deep]
         self._each_body(kernels.begin_response, [predicted], [moment, *z])
@@ -80,7 +83,7 @@ class Response:
             [moment, self.press],
         )
         if self.pairs is not None:
-            self.pairs.find(state, constants, predicted, held, self.settings.rest_speed, dt, self.press)
+            self.pairs.find(state, constants, predicted, held, carry, self.settings.rest_speed, dt, self.press)
         if contacts.slots or self.pairs is not None:
             self._each_node(kernels.finish_presses, [layer, constants, predicted], [self.press])
             chunks = [self.adder.chunks, self.press]
@@ -88,6 +91,8 @@ class Response:
                 kernels.mark_chunks, self.adder.chunk_count, chunks, [self.active], device=self.device, grain=64,
                 block_dim=64,
             )  # fmt: skip
+            if self.pairs is not None:
+                self.pairs.without_carried(self.press, weight, self.active)
             self._press(state, constants, predicted, weight, moment)
             if self.settings.friction_rounds:
                 self._rub(state, constants, predicted, weight, dt, moment)
@@ -95,6 +100,8 @@ class Response:
             self._each_body(kernels.put_cores, [self.shift], [moment])
         inputs = [layer, *found, *planes, state.inv_mass, state.x_next, state.v_next, self.press, held]
         self._each_node(kernels.put_nodes, inputs, [moment, state.x, state.v, known[2], known[3], holds])
+        if self.pairs is not None:
+            self.pairs.keep_carry(self.press, predicted, state.v, carry, dt, next_carry)
 
     def _press(self, state: State, constants: Constants, predicted: Moment, weight: wp.array, moment: Moment) -> None:
         """Multipliers of all contacts, for velocities."""
@@ -179,9 +186,9 @@ def new_press(count: int, device: str) -> kernels.Press:
     press = kernels.Press()
     room = lambda dtype: wp.zeros(count, dtype=dtype, device=device)
     press.slot, press.partner = (wp.full(count, -1, dtype=int, device=device) for _ in range(2))
-    for name in ("give", "kick", "depth", "push", "held"):
+    for name in ("give", "kick", "depth", "push", "held", "carry_push"):
         setattr(press, name, room(float))
-    for name in ("normal", "surface", "rub", "force", "shift", "share"):
+    for name in ("normal", "surface", "rub", "force", "shift", "share", "carry"):
         setattr(press, name, room(wp.vec3))
     press.grip, press.block, press.corner = room(wp.vec2), room(wp.mat33), room(wp.vec3i)
     press.g, press.g_other = room(vec6d), room(vec6d)
@@ -208,7 +215,8 @@ def read_pairs(
     particles = np.column_stack([at, corner]).astype(np.int32) + first
     weights = np.column_stack([np.ones(len(at)), -share])
     normal = world(press.normal)
-    force = (press.push.numpy()[at, None] * normal + world(press.rub)) / dt
+    along = world(press.rub) + world(press.carry) - press.carry_push.numpy()[at, None] * normal
+    force = (press.push.numpy()[at, None] * normal + along) / dt
     x = state.x.numpy().astype(np.float64)
     point = 0.5 * np.einsum("ck,ckd->cd", np.abs(weights), x[particles])
     both = np.column_stack([number[own], number[other]])

@@ -11,7 +11,7 @@ import warp as wp
 
 from pliant.collide.contacts import Contacts
 from pliant.collide.soft.body_contacts import BodyContactList
-from pliant.launch import launch
+from pliant.launch import copy, launch
 from pliant.mesh.layered import LayeredMesh
 from pliant.model.model import Body, Elements, Model
 from pliant.model.state import State
@@ -28,7 +28,7 @@ from pliant.solvers.layered.response import Response, read_pairs
 from pliant.solvers.layered.rest import LayerRest, layered_elements
 from pliant.solvers.layered.settings import LayeredSettings
 from pliant.solvers.layered.sums import Sums
-from pliant.solvers.layered.tables import layer_tables, new_holds, new_moment, yielding_tables
+from pliant.solvers.layered.tables import CARRIED, layer_tables, new_carry, new_holds, new_moment, yielding_tables
 from pliant.solvers.protocol import BodySpec, World
 
 GRAIN = 2048
@@ -91,6 +91,7 @@ class Layered:
         self.after = wp.zeros((b, core_kernels.AFTER_COLUMNS), dtype=wp.float64, device=device)
         self.keeps_apart = settings.planes and world.bodies_meet and 1 < b <= MOST_BODIES
         pairs = Pairs(self.layer, self.sums, self.bodies, self.first, device) if self.keeps_apart else None
+        self.carry, self.next_carry = (new_carry(n if self.keeps_apart else 0, device) for _ in range(2))
         self.response = Response(self.layer, self.sums, world, settings, pairs, device)
         self.following = Following(self.layer, self.sums, device)
         self.step = 0.0
@@ -130,6 +131,9 @@ class Layered:
     def predict(self, state: State, dt: float) -> None:
         constants = self.constants(dt)
         self.step = dt
+        if self.keeps_apart:
+            for name in CARRIED:
+                copy(getattr(self.carry, name), getattr(self.next_carry, name))
         self._begin(state, dt)
         self._solve(state, constants, dt)
         self._move(state, constants, dt)
@@ -148,7 +152,7 @@ class Layered:
         room, held = self._room(), self.is_held_anywhere
         kind = load_kernels.mat38 if held else load_kernels.mat34
         b, x = room.matrices(room.b[0], kind), room.matrices(room.x, kind)
-        load = [state.f_ext, self.plastic, int(self.world.has_f_ext), dt]
+        load = [state.f_ext, self.plastic, self.carry.load, int(self.world.has_f_ext), dt]
         parts = [self.y, self.drift, self.swing]
         if held:
             inputs = [self.layer, constants.data, self.begin, self.holds, state.inv_mass, state.v, *load]
@@ -179,7 +183,8 @@ class Layered:
         """The cores, the nodes after them, and both momenta."""
         forced = int(self.world.has_f_ext)
         found = [self.y, self.drift, self.swing]
-        given = [self.load, self.holds, state.inv_mass, state.f_ext, forced, int(self.is_held_anywhere)]
+        given = [self.load, self.holds, state.inv_mass, state.f_ext, self.carry.load, dt, forced]
+        given.append(int(self.is_held_anywhere))
         inputs = [self.layer, constants.data, self.begin, *found, *given]
         self.sums.add_up(core_kernels.sum_step, inputs, [], self.before)
         moved = [self.layer, self.begin, self.before, dt]
@@ -201,7 +206,10 @@ class Layered:
         data = self.constants(dt).data
         known = (self.next_x, self.next_v, self.known_x, self.known_v)
         held = self.next_holds
-        self.response.answer(state, contacts, data, self.next, self.weight, known, held, dt, self.moment, self.holds)
+        self.response.answer(
+            state, contacts, data, self.next, self.weight, known, held, dt, self.moment, self.holds,
+            self.carry, self.next_carry,
+        )  # fmt: skip
         if self.yielding is not None:
             launch(
                 plastic_kernels.yield_tets,
@@ -249,6 +257,11 @@ class Layered:
             values["c"][b], values["turn"][b], values["v"][b], values["w"][b] = core.c, core.turn, core.v, core.w
             values["u"][nodes], values["rate"][nodes] = core.u, core.rate
             values["mode"][nodes] = 0
+            if self.keeps_apart:
+                # what touches the body pushes anew too
+                values["carry_partner"][:] = -1
+                for name in ("force", "load", "last"):
+                    values[f"carry_{name}"][:] = 0.0
             values["known_x"][nodes], values["known_v"][nodes] = x[low:high], v[low:high]
         for name, array in self._own().items():
             array.assign(values[name])
@@ -256,7 +269,8 @@ class Layered:
     def _own(self) -> dict[str, wp.array]:
         moment = {name: getattr(self.moment, name) for name in ("c", "turn", "v", "w", "u", "rate")}
         holds = {name: getattr(self.holds, name) for name in ("mode", "normal", "speed", "rub", "grip")}
-        return moment | holds | {"known_x": self.known_x, "known_v": self.known_v}
+        carry = {f"carry_{name}": getattr(self.next_carry, name) for name in CARRIED} if self.keeps_apart else {}
+        return moment | holds | carry | {"known_x": self.known_x, "known_v": self.known_v}
 
     def scratch(self) -> dict[str, wp.array]:
         return self._own() | {"permanent": self.permanent}

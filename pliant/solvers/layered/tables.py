@@ -6,7 +6,7 @@ import numpy as np
 import warp as wp
 
 from pliant.model.model import Body
-from pliant.solvers.layered.data import Chunks, Holds, Layer, Moment
+from pliant.solvers.layered.data import Carry, Chunks, Holds, Layer, Moment
 from pliant.solvers.layered.plastic_kernels import Yielding
 from pliant.solvers.layered.rest import LayerRest
 
@@ -14,6 +14,10 @@ CHUNK = {True: 256, False: 16}
 """Nodes that one thread adds up, on the CPU and on CUDA."""
 GROUP = {True: 1, False: 16}
 """Chunks that are added up together: 256 nodes, a patch of the surface."""
+
+
+CARRIED = ("force", "corner", "share", "partner", "last", "load")
+"""The arrays of a `Carry`."""
 
 
 def layer_tables(bodies: list[Body], first: int, device: str) -> Layer:
@@ -93,6 +97,16 @@ def new_holds(nodes: int, device: str) -> Holds:
     for name in ("normal", "speed", "rub", "impulse"):
         setattr(holds, name, wp.zeros(nodes, dtype=wp.vec3, device=device))
     return holds
+
+
+def new_carry(nodes: int, device: str) -> Carry:
+    """Room for what contacts between bodies do again; nothing."""
+    carry = Carry()
+    carry.force, carry.share, carry.load = (wp.zeros(nodes, dtype=wp.vec3, device=device) for _ in range(3))
+    carry.corner = wp.zeros(nodes, dtype=wp.vec3i, device=device)
+    carry.partner = wp.full(nodes, -1, dtype=int, device=device)
+    carry.last = wp.zeros(nodes, dtype=float, device=device)
+    return carry
 
 
 def yielding_tables(bodies: list[Body], device: str) -> tuple[Yielding, list[tuple[int, int]]] | None:
