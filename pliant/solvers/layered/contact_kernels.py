@@ -47,6 +47,8 @@ NEAR = wp.constant(0.1)
 NEVER = wp.constant(-1.0e30)
 # how far above a surface a node still lies on it, over its distance from the centre
 LOOSE = wp.constant(1.0e-3)
+# square of the change of a core's motion, over that of the motion, below which rounds end
+SAME = wp.constant(wp.float64(1.0e-10))
 PUSH_COLUMNS = 12
 
 
@@ -321,10 +323,48 @@ def put_kind(parts: wp.array2d(dtype=wp.float64), chunk: int, kind: int, h: mat6
 
 
 @wp.kernel
-def solve_presses(weight: wp.array(dtype=mat66d), sums: wp.array2d(dtype=wp.float64), z_out: wp.array(dtype=vec6d)):
-    """Newton's step where bodies do not touch each other: what the presses, or friction, make of each core."""
+def solve_presses(
+    weight: wp.array(dtype=mat66d),
+    sums: wp.array2d(dtype=wp.float64),
+    z_inout: wp.array(dtype=vec6d),
+    moved_out: wp.array(dtype=int),
+):
+    """Newton's step where bodies do not touch each other: what the presses, or friction, make of each core; and whether
+    that is something else than before."""
     b = wp.tid()
-    z_out[b] = solve6(weight[b] + unpack_upper(sums, b, 0), unpack6(sums, b, 21))
+    z = solve6(weight[b] + unpack_upper(sums, b, 0), unpack6(sums, b, 21))
+    moved_out[b] = differs(z, z_inout[b])
+    z_inout[b] = z
+
+
+@wp.func
+def differs(after: vec6d, before: vec6d) -> int:
+    """Whether a round has changed something."""
+    change = after - before
+    if wp.dot(change, change) > SAME * wp.dot(after, after):
+        return 1
+    return 0
+
+
+@wp.kernel
+def begin_rounds(round_out: wp.array(dtype=int), going_out: wp.array(dtype=int)):
+    """There is a round to do."""
+    round_out[0] = 0
+    going_out[0] = 1
+
+
+@wp.kernel
+def end_round(
+    moved: wp.array(dtype=int), most: int, round_inout: wp.array(dtype=int), going_out: wp.array(dtype=int)
+):
+    """Go on while a core is moved otherwise than in the round before, and there are rounds left."""
+    round_inout[0] = round_inout[0] + 1
+    going = int(0)
+    if round_inout[0] < most:
+        for b in range(moved.shape[0]):
+            if moved[b] != 0:
+                going = 1
+    going_out[0] = going
 
 
 @wp.kernel

@@ -19,11 +19,15 @@ LEFT_OVER = (5, 4, 3)
 
 @dataclasses.dataclass(frozen=True)
 class Pattern:
-    """Which blocks of a symmetric matrix are there: `rows` and `columns` (k,) beside the diagonal, sorted by row."""
+    """Which blocks of a symmetric matrix are there: `rows` and `columns` (k,) beside the diagonal, sorted by row.
+
+    `strength` (k,) is how strong they are; all alike if not given.
+    """
 
     count: int
     rows: np.ndarray
     columns: np.ndarray
+    strength: np.ndarray | None = None
 
     @property
     def starts(self) -> np.ndarray:
@@ -112,10 +116,14 @@ def _outwards(rings: list[list[int]]) -> list[int]:
 def _follows(fine: Pattern, groups: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Entries of P: node, group, weight."""
     rows, columns = fine.with_diagonal()
-    ring = np.bincount(rows, minlength=fine.count)
+    strong = np.ones(len(fine.rows)) if fine.strength is None else fine.strength
+    # a node counts as one of its neighbours does
+    own = np.bincount(fine.rows, strong, minlength=fine.count) / np.maximum(np.diff(fine.starts), 1)
+    strong = np.concatenate([strong, np.maximum(own, 1e-300)])
+    ring = np.bincount(rows, strong, minlength=fine.count)
     node = np.concatenate([rows, np.arange(fine.count)])
     group = np.concatenate([groups[columns], groups])
-    weight = np.concatenate([BLEND / ring[rows], np.full(fine.count, 1.0 - BLEND)])
+    weight = np.concatenate([BLEND * strong / ring[rows], np.full(fine.count, 1.0 - BLEND)])
     key, place = np.unique(node * count + group, return_inverse=True)
     return key // count, key % count, np.bincount(place, weight)
 

@@ -63,10 +63,20 @@ def put_column(values: wp.array3d(dtype=float), i: int, c: int, value: wp.vec3):
 
 @wp.func
 def product_row(level: Level, x: wp.array3d(dtype=float), i: int, c: int) -> wp.vec3:
-    """A row of A x, one column."""
+    """A row of A x, one column. Four at a time: each alone would wait for what it reads."""
     q = level.diagonal[i] * column_of(x, i, c)
-    for s in range(level.row_starts[i], level.row_starts[i + 1]):
+    s = level.row_starts[i]
+    end = level.row_starts[i + 1]
+    while s + 4 <= end:
+        x0 = column_of(x, level.row_other[s], c)
+        x1 = column_of(x, level.row_other[s + 1], c)
+        x2 = column_of(x, level.row_other[s + 2], c)
+        x3 = column_of(x, level.row_other[s + 3], c)
+        q += level.block[s] * x0 + level.block[s + 1] * x1 + level.block[s + 2] * x2 + level.block[s + 3] * x3
+        s += 4
+    while s < end:
         q += level.block[s] * column_of(x, level.row_other[s], c)
+        s += 1
     return q
 
 
@@ -236,9 +246,21 @@ def entry_of(level: Level, s: int) -> wp.mat33:
     return level.diagonal[s - beside]
 
 
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+for (int step = 1; step < lanes; step *= 2) value += __shfl_xor_sync(0xffffffffu, value, step);
+#endif
+return value;
+""")
+def over_lanes(value: float, lanes: int) -> float:
+    """Sum over so many neighbouring threads of a warp; on the CPU there is one."""
+    ...
+
+
 @wp.kernel
 def gather_blocks(
     start: int,
+    lanes: int,
     way: Transfer,
     fine: Level,
     free: wp.array(dtype=wp.mat33),
@@ -246,27 +268,38 @@ def gather_blocks(
     touched: wp.array(dtype=int),
     coarse_out: Level,
 ):
-    """P^T Q A Q P: the blocks of a coarser level, which differ from those `always` there where nodes are held."""
-    s = start + wp.tid()
+    """P^T Q A Q P: the blocks of a coarser level, which differ from those `always` there where nodes are held. So many
+    threads share a block."""
+    t = start + wp.tid()
+    lane = t % lanes
     beside = coarse_out.block.shape[0]
+    # what is beyond the last block takes part in the sums of its warp
+    s = wp.min(t // lanes, beside + coarse_out.diagonal.shape[0] - 1)
     row = s - beside
     column = row
     if s < beside:
         row = way.row[s]
         column = coarse_out.row_other[s]
     total = wp.mat33()
-    if touched[row] == 0 and touched[column] == 0:
-        total = entry_of(always, s)
-    else:
-        for e in range(way.term_starts[s], way.term_starts[s + 1]):
+    changed = touched[row] != 0 or touched[column] != 0
+    if changed:
+        e = way.term_starts[s] + lane
+        while e < way.term_starts[s + 1]:
             block = entry_of(fine, way.term_block[e])
             if free.shape[0] > 0:
                 block = free[way.term_row[e]] * block * free[way.term_column[e]]
             total += way.term_weight[e] * block
-    if s < beside:
-        coarse_out.block[s] = total
-    else:
-        coarse_out.diagonal[row] = total
+            e += lanes
+    for j in range(3):
+        for k in range(3):
+            total[j, k] = over_lanes(total[j, k], lanes)
+    if not changed:
+        total = entry_of(always, s)
+    if lane == 0:
+        if s < beside:
+            coarse_out.block[s] = total
+        else:
+            coarse_out.diagonal[row] = total
 
 
 @wp.kernel

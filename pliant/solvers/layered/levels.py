@@ -29,6 +29,10 @@ RANGE = 10.0
 """Part of the spectrum that these are for: from its upper end to this much below."""
 EASY = 24
 """Iterations that are not worth a coarser level."""
+LANES = 8
+"""CUDA threads that share a block of a coarser matrix."""
+MILD = 60.0
+"""Condition of a level that needs no coarser one."""
 MOST_LEVELS = 4
 SMALL = 600
 """Nodes below which no coarser level is made."""
@@ -56,6 +60,10 @@ class Matrices:
         self.touched = [wp.zeros(count, dtype=int, device=device) for count in self.counts]
         self.none = wp.zeros(0, dtype=wp.mat33, device=device)
 
+    def keep(self, levels: int) -> None:
+        """Leave out what is coarser than so many levels."""
+        self.levels, self.held, self.ways = self.levels[:levels], self.held[:levels], self.ways[: levels - 1]
+
     def fill(self, blocks: np.ndarray, diagonal: np.ndarray) -> None:
         """Set the finest matrix (k, 3, 3), (n, 3, 3), and find the coarser ones."""
         self._set(self.levels[0], blocks, diagonal)
@@ -80,9 +88,12 @@ class Matrices:
             launch(
                 level_kernels.mark_touched, count, [way, source], [self.touched[k + 1]], device=self.device, grain=512
             )
-            inputs = [way, self.held[k], free if k == 0 else self.none, self.levels[k + 1], self.touched[k + 1]]
+            lanes = 1 if self.device == "cpu" else LANES
+            inputs = [lanes, way, self.held[k], free if k == 0 else self.none, self.levels[k + 1], self.touched[k + 1]]
+            # whole warps, since their threads add up together
+            threads = -(-lanes * blocks // 64) * 64 if lanes > 1 else blocks
             launch(
-                level_kernels.gather_blocks, blocks, inputs, [self.held[k + 1]], device=self.device, grain=4096,
+                level_kernels.gather_blocks, threads, inputs, [self.held[k + 1]], device=self.device, grain=4096,
                 block_dim=64,
             )  # fmt: skip
             inputs = [self.levels[k + 1], self.touched[k + 1]]
@@ -119,7 +130,12 @@ class LevelSolver:
     def __init__(self, matrices: Matrices, starts: np.ndarray, tolerance: float, most: int, device: str) -> None:
         self.matrices, self.device, self.most = matrices, device, most
         self.empty = wp.zeros(0, dtype=wp.mat33, device=device)
-        self.bounds = [self._bounds(k, starts if k == 0 else None) for k in range(len(matrices.levels))]
+        self.bounds = [self._bounds(0, starts)]
+        low, high = self.bounds[0]
+        while high / low > MILD and len(self.bounds) < len(matrices.levels):
+            low, high = self._bounds(len(self.bounds), None)
+            self.bounds.append((low, high))
+        matrices.keep(len(self.bounds))
         low, high = self.bounds[0]
         self.condition = high / low
         self.rate = 0.0
@@ -201,9 +217,9 @@ class LevelSolver:
                    [alpha, beta, room.d[0], ahead, momentum])  # fmt: skip
 
     def _bottom(self, room: Columns, level: Level, k: int) -> wp.array:
-        """The coarsest system, to a tenth."""
+        """The coarsest system, roughly."""
         low, high = self.bounds[k]
-        factors = chebyshev(0.9 * low, 1.1 * high, iterations_for(1.25 * high / low, 0.1, 12))
+        factors = chebyshev(0.9 * low, 1.1 * high, iterations_for(1.25 * high / low, 0.2, 24))
         x, other = room.one[k], room.other[k]
         launch(
             level_kernels.first_smooth, self.matrices.counts[k] * room.columns,

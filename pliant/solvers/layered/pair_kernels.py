@@ -11,7 +11,7 @@ import warp as wp
 
 from pliant.physics.contact import bounce_speed
 from pliant.physics.rigid import double3, mat66d, put6, single3, solve6, unpack6, vec6d
-from pliant.solvers.layered.contact_kernels import NEVER, Press, moved_along, taken
+from pliant.solvers.layered.contact_kernels import NEVER, Press, differs, moved_along, taken
 from pliant.solvers.layered.data import FREE, Carry, Chunks, Constants, Holds, Layer, Moment
 from pliant.solvers.layered.load_kernels import in_frame
 
@@ -397,7 +397,13 @@ def sync_block(): ...
 
 
 @wp.kernel
-def solve_joint(lanes: int, size: int, matrix_inout: wp.array2d(dtype=wp.float64), z_out: wp.array(dtype=vec6d)):
+def solve_joint(
+    lanes: int,
+    size: int,
+    matrix_inout: wp.array2d(dtype=wp.float64),
+    z_inout: wp.array(dtype=vec6d),
+    moved_out: wp.array(dtype=int),
+):
     """Solve the cores' joint system by Gauss and Jordan, without pivots, as it is positive definite; one block."""
     lane = wp.tid()
     width = size + 1
@@ -417,7 +423,8 @@ def solve_joint(lanes: int, size: int, matrix_inout: wp.array2d(dtype=wp.float64
         z = vec6d()
         for k in range(6):
             z[k] = matrix_inout[6 * b + k, width - 1] / matrix_inout[6 * b + k, 6 * b + k]
-        z_out[b] = z
+        moved_out[b] = differs(z, z_inout[b])
+        z_inout[b] = z
         b += lanes
 
 

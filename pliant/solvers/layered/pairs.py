@@ -135,13 +135,13 @@ class Pairs:
         inputs = [self.layer, predicted, self.unit]
         launch(kernels.load_carry, count, inputs, [press, carry_out], device=self.device, grain=GRAIN)
 
-    def solve(self, weight: wp.array, z: wp.array) -> None:
+    def solve(self, weight: wp.array, z: wp.array, moved: wp.array) -> None:
         """Newton's step for all cores, from the sums over the groups."""
         size = 6 * self.bodies
         inputs = [self.sums.chunks, self.patches, self.partner, self.sums.groups, weight, size]
         launch(kernels.assemble, size * (size + 1), inputs, [self.matrix], device=self.device, block_dim=64)
         lanes = 1 if self.device == "cpu" else LANES
-        launch(kernels.solve_joint, lanes, [lanes, size], [self.matrix, z], device=self.device, block_dim=lanes)
+        launch(kernels.solve_joint, lanes, [lanes, size], [self.matrix, z, moved], device=self.device, block_dim=lanes)
 
     def gather(self) -> wp.array:
         """What the multipliers of all groups do to each core (b, 6)."""

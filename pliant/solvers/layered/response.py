@@ -7,7 +7,7 @@ import warp as wp
 
 from pliant.collide.contacts import Contacts
 from pliant.collide.soft.body_contacts import BodyContactList
-from pliant.launch import launch
+from pliant.launch import launch, repeat_while
 from pliant.model.model import Body
 from pliant.model.state import State
 from pliant.physics.rigid import vec6d
@@ -45,6 +45,8 @@ class Response:
         self.z, self.z_deep, self.change, self.shift = (
             wp.zeros(self.bodies, dtype=vec6d, device=device) for _ in range(4)
         )
+        self.moved = wp.zeros(self.bodies, dtype=int, device=device)
+        self.round, self.going = (wp.zeros(1, dtype=int, device=device) for _ in range(2))
         self.round_sums = wp.zeros((self.bodies, 27), dtype=wp.float64, device=device)
         self.end_sums = wp.zeros((self.bodies, kernels.PUSH_COLUMNS), dtype=wp.float64, device=device)
 
@@ -121,10 +123,8 @@ class Response:
         self, wanted: wp.array, z: wp.array, weight: wp.array, predicted: Moment, places: bool
     ) -> wp.array:
         """Find which contacts press, and what they do to nodes and cores."""
-        for _ in range(self.settings.contact_rounds):
-            inputs = [self.kinds, self.layer, self.press, wanted, z, self.active]
-            self._sum(kernels.sum_presses, inputs)
-            self._solve(weight, z)
+        inputs = [self.kinds, self.layer, self.press, wanted, z, self.active]
+        self._repeat(kernels.sum_presses, inputs, weight, z, self.settings.contact_rounds)
         inputs = [self.layer, wanted, z, int(places), self.active]
         self.adder.add_groups(
             kernels.find_pushes, inputs, [self.press], kernels.PUSH_COLUMNS, active=self.active
@@ -137,9 +137,8 @@ class Response:
         """Friction of all contacts that press."""
         here = [self.layer, constants, predicted]
         self._each_body(friction_kernels.begin_rubs, [], [self.z])
-        for _ in range(self.settings.friction_rounds):
-            self._sum(friction_kernels.sum_rubs, [self.kinds, *here, self.press, moment, self.z, self.active])
-            self._solve(weight, self.z)
+        inputs = [self.kinds, *here, self.press, moment, self.z, self.active]
+        self._repeat(friction_kernels.sum_rubs, inputs, weight, self.z, self.settings.friction_rounds)
         inputs = [*here, moment, self.z, self.active]
         self.adder.add_groups(
             friction_kernels.find_rubs, inputs, [self.press], kernels.PUSH_COLUMNS, active=self.active
@@ -150,16 +149,20 @@ class Response:
         self._each_node(friction_kernels.rub_nodes, inputs, [self.press, moment])
         self._each_node(friction_kernels.deepen, [self.layer, predicted], [self.press])
 
-    def _sum(self, kernel: object, inputs: list) -> None:
-        self.adder.add_groups(kernel, inputs, [], self.columns, self.kinds, self.active)
+    def _repeat(self, kernel: object, inputs: list, weight: wp.array, z: wp.array, most: int) -> None:
+        """Newton's steps from the sums of a kernel, until nothing changes, or so many."""
+        self._each(kernels.begin_rounds, 1, [], [self.round, self.going])
 
-    def _solve(self, weight: wp.array, z: wp.array) -> None:
-        """Newton's step, from the sums of a round."""
-        if self.pairs is not None:
-            self.pairs.solve(weight, z)
-        else:
-            self.adder.add_bodies(self.round_sums)
-            self._each_body(kernels.solve_presses, [weight, self.round_sums], [z])
+        def once() -> None:
+            self.adder.add_groups(kernel, inputs, [], self.columns, self.kinds, self.active)
+            if self.pairs is not None:
+                self.pairs.solve(weight, z, self.moved)
+            else:
+                self.adder.add_bodies(self.round_sums)
+                self._each_body(kernels.solve_presses, [weight, self.round_sums], [z, self.moved])
+            self._each(kernels.end_round, 1, [self.moved, most], [self.round, self.going])
+
+        repeat_while(self.going, once, device=self.device)
 
     def _pushed(self, force: wp.array, predicted: Moment) -> wp.array:
         """What all pushes do to each core (b, 6 or more), and to the nodes that are touched."""
@@ -178,7 +181,10 @@ class Response:
         launch(kernel, self.count, inputs, outputs, device=self.device, grain=GRAIN)
 
     def _each_body(self, kernel: object, inputs: list, outputs: list) -> None:
-        launch(kernel, self.bodies, inputs, outputs, device=self.device)
+        self._each(kernel, self.bodies, inputs, outputs)
+
+    def _each(self, kernel: object, count: int, inputs: list, outputs: list) -> None:
+        launch(kernel, count, inputs, outputs, device=self.device)
 
 
 def new_press(count: int, device: str) -> kernels.Press:

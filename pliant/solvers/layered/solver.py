@@ -83,7 +83,8 @@ class Layered:
         )
         self.drift, self.swing = (wp.zeros(n, dtype=wp.mat33, device=device) for _ in range(2))
         rows = np.repeat(np.arange(n), np.diff(self.layer.row_starts.numpy()))
-        self.levels = hierarchy(Pattern(n, rows, self.layer.row_other.numpy().astype(np.int64)), device)
+        strength = (self.layer.block.numpy().astype(np.float64) ** 2).sum(axis=(1, 2))
+        self.levels = hierarchy(Pattern(n, rows, self.layer.row_other.numpy().astype(np.int64), strength), device)
         self._columns: dict[bool, Columns] = {}
         self.change = wp.zeros(b, dtype=vec6d, device=device)
         self.weight = wp.zeros(b, dtype=mat66d, device=device)

@@ -81,6 +81,7 @@ def test_pinned_nodes_are_those_of_whole_matrices(device, on_levels, monkeypatch
     dt = 1 / 60
     if on_levels:
         monkeypatch.setattr(levels, "SMALL", 5)
+        monkeypatch.setattr(levels, "MILD", 0.0)
         monkeypatch.setattr(levels, "EASY", 0)
         monkeypatch.setattr(levels, "OVERHEAD", 0.0)
     scene = make_scene(body(), STUFF, method="layered", gravity=GRAVITY, frame_dt=dt, substeps=1, tolerance=1e-7)
