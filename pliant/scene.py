@@ -406,6 +406,7 @@ class Scene(SceneColliders, SceneHolding):
         world = World(
             self.gravity, pipeline.planes, pipeline.plane_count, only_planes=pipeline.only_planes,
             bodies_meet=self.contact.between != "none" and self.contact.method == "features",
+            bodies_sleep=self.sleep.active,
         )  # fmt: skip
         solvers = self._solvers(model, state, world, device)
         ties = self._ties(model)

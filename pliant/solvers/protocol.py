@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 class World:
     """What surrounds the bodies: gravity [m/s^2] and the planes as the kernels see them.
 
-    `only_planes` says that there are no colliders besides them, `bodies_meet` that bodies are kept apart.
+    `only_planes` says that there are no colliders besides them, `bodies_meet` that bodies are kept apart,
+    `bodies_sleep` that they may sleep.
     """
 
     gravity: tuple[float, float, float]
@@ -36,6 +37,7 @@ class World:
     has_f_ext: bool = False
     only_planes: bool = True
     bodies_meet: bool = False
+    bodies_sleep: bool = False
 
 
 @dataclasses.dataclass

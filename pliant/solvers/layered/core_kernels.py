@@ -165,6 +165,7 @@ def sum_step(
 def move_cores(
     layer: Layer,
     begin: Moment,
+    awake: wp.array(dtype=int),
     sums: wp.array2d(dtype=wp.float64),
     dt: wp.float64,
     change_out: wp.array(dtype=vec6d),
@@ -181,6 +182,8 @@ def move_cores(
     q = unpack6(sums, b, PUSH) - unpack6(sums, b, SWIRL)
     q -= joined(wp.vec3d(), wp.cross(w, layer.core_inertia[b] * w))
     change = solve6(s, dt * q - unpack6(sums, b, LAG))
+    if awake[layer.number[b]] == 0:
+        change = vec6d()
     change_out[b] = change
     v = begin.v[b] + first_half(change)
     w += second_half(change)

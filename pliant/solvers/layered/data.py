@@ -13,7 +13,7 @@ class Layer:
         core_mass: [kg] (b,). core_inertia: [kg m^2] (b,). total_mass: [kg] (b,).
         damping: stiffness-proportional [s] (b,). drag: [1/s] (b,).
         friction: kinetic and static (b,). restitution: (b,).
-        first: the method's first particle.
+        number: of each body among all of the model (b,). first: the method's first particle.
     """
 
     body: wp.array(dtype=int)
@@ -30,6 +30,7 @@ class Layer:
     drag: wp.array(dtype=float)
     friction: wp.array(dtype=wp.vec2)
     restitution: wp.array(dtype=float)
+    number: wp.array(dtype=int)
     first: int
 
 

@@ -31,11 +31,15 @@ def in_frame(turn: wp.mat33d, value: wp.vec3) -> wp.vec3:
 
 
 @wp.kernel
-def begin_cores(layer: Layer, moment: Moment, gravity: wp.vec3d, dt: wp.float64, begin_out: Moment):
-    """Cores at the start of a step, with the velocity that gravity and drag give them in it."""
+def begin_cores(
+    layer: Layer, moment: Moment, awake: wp.array(dtype=int), gravity: wp.vec3d, dt: wp.float64, begin_out: Moment
+):
+    """Cores at the start of a step, with the velocity that gravity and drag give them in it; what sleeps has none."""
     b = wp.tid()
     turn = moment.turn[b]
     kept = wp.float64(1.0) / (wp.float64(1.0) + dt * wp.float64(layer.drag[b]))
+    if awake[layer.number[b]] == 0:
+        kept = wp.float64(0.0)
     begin_out.c[b] = moment.c[b]
     begin_out.turn[b] = turn
     begin_out.v[b] = kept * (moment.v[b] + dt * (wp.transpose(turn) * gravity))

@@ -75,7 +75,8 @@ class Layered:
         self.count = int(self.starts[-1])
         self.particles = state.count
         n, b = self.count, len(self.bodies)
-        self.layer = layer_tables(self.bodies, self.first, device)
+        numbers = [self.every.index(body) for body in self.bodies]
+        self.layer = layer_tables(self.bodies, numbers, self.first, device)
         self.sums = Sums(counts, SUM_COLUMNS, device)
         self.moment, self.begin, self.next = (new_moment(b, n, device) for _ in range(3))
         self.known_x, self.known_v, self.next_x, self.next_v, self.y, self.load = (
@@ -90,7 +91,7 @@ class Layered:
         self.weight = wp.zeros(b, dtype=mat66d, device=device)
         self.before = wp.zeros((b, core_kernels.STEP_COLUMNS), dtype=wp.float64, device=device)
         self.after = wp.zeros((b, core_kernels.AFTER_COLUMNS), dtype=wp.float64, device=device)
-        self.keeps_apart = settings.planes and world.bodies_meet and 1 < b <= MOST_BODIES
+        self.keeps_apart = settings.planes and world.bodies_meet and not world.bodies_sleep and 1 < b <= MOST_BODIES
         pairs = Pairs(self.layer, self.sums, self.bodies, self.first, device) if self.keeps_apart else None
         self.carry, self.next_carry = (new_carry(n if self.keeps_apart else 0, device) for _ in range(2))
         self.response = Response(self.layer, self.sums, world, settings, pairs, device)
@@ -142,7 +143,7 @@ class Layered:
     def _begin(self, state: State, dt: float) -> None:
         """Gravity, what others did, and the forces of permanent strains."""
         gravity = wp.vec3d(*self.world.gravity)
-        self._each_body(load_kernels.begin_cores, [self.layer, self.moment, gravity, dt], [self.begin])
+        self._each_body(load_kernels.begin_cores, [self.layer, self.moment, state.awake, gravity, dt], [self.begin])
         known = [state.inv_mass, state.x, state.v, self.known_x, self.known_v]
         self._each_node(load_kernels.adopt, [self.layer, self.moment, *known, dt], [self.begin])
         if self.yielding is not None:
@@ -169,8 +170,8 @@ class Layered:
 
     @property
     def is_held_anywhere(self) -> bool:
-        """Whether nodes can be held: pinned, or by colliders."""
-        return self.has_pins or self.meets
+        """Whether nodes can be held: pinned, asleep, or by colliders."""
+        return self.has_pins or self.meets or self.world.bodies_sleep
 
     def _room(self) -> Columns:
         """Vectors of a solve: four columns where nothing is held, else seven."""
@@ -188,7 +189,7 @@ class Layered:
         given.append(int(self.is_held_anywhere))
         inputs = [self.layer, constants.data, self.begin, *found, *given]
         self.sums.add_up(core_kernels.sum_step, inputs, [], self.before)
-        moved = [self.layer, self.begin, self.before, dt]
+        moved = [self.layer, self.begin, state.awake, self.before, dt]
         self._each_body(core_kernels.move_cores, moved, [self.change, self.next])
         self._each_node(core_kernels.move_nodes, [self.layer, self.begin, *found, self.change, dt], [self.next])
         self.sums.add_up(

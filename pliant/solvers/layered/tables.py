@@ -20,8 +20,8 @@ CARRIED = ("force", "corner", "share", "partner", "last", "load")
 """The arrays of a `Carry`."""
 
 
-def layer_tables(bodies: list[Body], first: int, device: str) -> Layer:
-    """Nodes, rows of the stiffness matrix, cores and materials."""
+def layer_tables(bodies: list[Body], numbers: list[int], first: int, device: str) -> Layer:
+    """Nodes, rows of the stiffness matrix, cores and materials of bodies with some numbers in their model."""
     rests: list[LayerRest] = [body.own for body in bodies]
     counts = [len(rest.mass) for rest in rests]
     starts = np.concatenate([[0], np.cumsum(counts)])
@@ -52,6 +52,7 @@ def layer_tables(bodies: list[Body], first: int, device: str) -> Layer:
     grips = [(body.material.friction, body.material.holding) for body in bodies]
     layer.friction = vectors(np.array(grips, np.float32), wp.vec2)
     layer.restitution = floats([body.material.restitution for body in bodies])
+    layer.number = ints(numbers)
     layer.first = first
     return layer
 
