@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -113,7 +114,7 @@ def trial_forces(
     for solver in solvers:
         solver.predict(state, dt)
     met = resolve_and_read(between, state, dt)
-    own = [solver for solver in solvers if getattr(solver, "keeps_apart", False)]
+    own: list[Any] = [solver for solver in solvers if getattr(solver, "keeps_apart", False)]
     if pipeline.slots == 0:
         if own:
             for solver in solvers:

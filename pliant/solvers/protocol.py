@@ -78,7 +78,8 @@ class Solver(Protocol):
     `Tearing` or None; `broken_springs(body)` and `torn_triangles(body)`, masks or None; `rigid_parts()`, what moves
     besides particles: mass, centre, velocity, inertia and angular velocity of each, in the world;
     `begin_contacts(state, contacts, light)` and `follow_contacts(state, light)`, see `Follower` of
-    collide/soft/body_contacts.py; `fewest_substeps` and `fewest_substeps_touching`, the latter where bodies meet.
+    collide/soft/body_contacts.py; `fewest_substeps` and `fewest_substeps_touching`, the latter where bodies meet;
+    `keeps_apart`, whether it keeps its bodies off each other itself, and then `met(state, dt)`, their contacts.
     """
 
     name: ClassVar[str]

@@ -213,9 +213,7 @@ def outer6(g: vec6d, scale: wp.float64) -> mat66d:
 
 
 @wp.func
-def reach_other(
-    i: int, layer: Layer, constants: Constants, next: Moment, press: Press, direction: wp.vec3
-) -> vec6d:
+def reach_other(i: int, layer: Layer, constants: Constants, next: Moment, press: Press, direction: wp.vec3) -> vec6d:
     """What a push of 1 along d on a node does to the core of the body that is touched: the opposite, at its nodes."""
     b = layer.body[i]
     o = press.partner[i]
@@ -354,9 +352,7 @@ def begin_rounds(round_out: wp.array(dtype=int), going_out: wp.array(dtype=int))
 
 
 @wp.kernel
-def end_round(
-    moved: wp.array(dtype=int), most: int, round_inout: wp.array(dtype=int), going_out: wp.array(dtype=int)
-):
+def end_round(moved: wp.array(dtype=int), most: int, round_inout: wp.array(dtype=int), going_out: wp.array(dtype=int)):
     """Go on while a core is moved otherwise than in the round before, and there are rounds left."""
     round_inout[0] = round_inout[0] + 1
     going = int(0)

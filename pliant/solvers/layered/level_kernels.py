@@ -188,9 +188,7 @@ def residual(
 
 
 @wp.kernel
-def restrict(
-    start: int, way: Transfer, r: wp.array3d(dtype=float), columns: int, b_out: wp.array3d(dtype=float)
-):
+def restrict(start: int, way: Transfer, r: wp.array3d(dtype=float), columns: int, b_out: wp.array3d(dtype=float)):
     """b = P^T r on the coarser level."""
     t = start + wp.tid()
     k = t // columns

@@ -186,9 +186,7 @@ class LevelSolver:
             self._smooth(0, inverse, self.matrices.levels[0], room, x, alpha, beta, other)
             x, other = other, x
 
-    def _cycle(
-        self, room: Columns, inverse: wp.array, free: wp.array | None, ahead: float, momentum: float
-    ) -> None:
+    def _cycle(self, room: Columns, inverse: wp.array, free: wp.array | None, ahead: float, momentum: float) -> None:
         """What the coarser levels find, then iterations on each."""
         own = self.matrices
         levels = own.levels if free is None else own.held

@@ -2,9 +2,9 @@
 
 The surface of a body is cut into patches; which body each of them is near to is found by spheres. Where it is near one,
 its nodes are projected onto that body along the normal of the contact plane there: the mean of both surfaces around the
-place, over half of the layer's thickness, in which the flatter one counts more. A node's projection is a ray through the
-tree over the other's texel triangles at rest, with the displacements there added, so no tree is ever built anew. Where a
-node is inside, the ray tells the depth and the texels that it touches.
+place, over half of the layer's thickness, in which the flatter one counts more. A node's projection is a ray through
+the tree over the other's texel triangles at rest, with the displacements there added, so no tree is ever built anew.
+Where a node is inside, the ray tells the depth and the texels that it touches.
 """
 
 import warp as wp
@@ -156,7 +156,7 @@ def meet_bodies(
                 begin = place - aside - thick * ray
                 way = float(0.0)
                 found = int(0)
-                for cast in range(CASTS):
+                for _cast in range(CASTS):
                     if found == 0 and way < reach:
                         hit = wp.mesh_query_ray(patches.mesh[o], begin + way * ray, ray, reach - way)
                         if hit.result:
@@ -176,7 +176,9 @@ def meet_bodies(
                     if turn == 0:
                         met = share[0] * patches.out[corner[0]] + share[1] * patches.out[corner[1]]
                         met += share[2] * patches.out[corner[2]]
-                        ray = wp.normalize(wp.pow(wp.length_sq(own_out), FLAT) * own_out + wp.pow(wp.length_sq(met), FLAT) * met)
+                        ray = wp.normalize(
+                            wp.pow(wp.length_sq(own_out), FLAT) * own_out + wp.pow(wp.length_sq(met), FLAT) * met
+                        )
                         out = wp.dot(moved, ray)
                     aside = moved - out * ray
                 else:
@@ -209,7 +211,8 @@ def meet_bodies(
             press_inout.carry_push[i] = wp.dot(press_inout.carry[i], own)
             press_inout.depth[i] = depth
             press_inout.grip[i] = wp.vec2(
-                wp.sqrt(layer.friction[b][0] * layer.friction[o][0]), wp.sqrt(layer.friction[b][1] * layer.friction[o][1])
+                wp.sqrt(layer.friction[b][0] * layer.friction[o][0]),
+                wp.sqrt(layer.friction[b][1] * layer.friction[o][1]),
             )
             press_inout.surface[i] = wp.vec3()
             press_inout.slot[i] = -1

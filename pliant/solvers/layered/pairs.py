@@ -108,7 +108,16 @@ class Pairs:
             kernels.find_partners, len(self.patches.body), [self.patches, predicted, self.awake], [self.partner],
             device=self.device, grain=16, block_dim=64,
         )  # fmt: skip
-        inputs = [self.layer, constants, self.patches, self.partner, state.inv_mass, state.v, state.x_next, state.v_next]
+        inputs = [
+            self.layer,
+            constants,
+            self.patches,
+            self.partner,
+            state.inv_mass,
+            state.v,
+            state.x_next,
+            state.v_next,
+        ]
         launch(
             kernels.meet_bodies, len(self.layer.mass), [*inputs, predicted, held, carry, rest_speed, dt], [press],
             device=self.device, grain=GRAIN, block_dim=128,

@@ -119,16 +119,12 @@ class Response:
         inputs = [self.layer, constants, state.inv_mass, predicted, self.change, self._unit]
         self._each_node(kernels.place_nodes, inputs, [self.press, moment])
 
-    def _rounds(
-        self, wanted: wp.array, z: wp.array, weight: wp.array, predicted: Moment, places: bool
-    ) -> wp.array:
+    def _rounds(self, wanted: wp.array, z: wp.array, weight: wp.array, predicted: Moment, places: bool) -> wp.array:
         """Find which contacts press, and what they do to nodes and cores."""
         inputs = [self.kinds, self.layer, self.press, wanted, z, self.active]
         self._repeat(kernels.sum_presses, inputs, weight, z, self.settings.contact_rounds)
         inputs = [self.layer, wanted, z, int(places), self.active]
-        self.adder.add_groups(
-            kernels.find_pushes, inputs, [self.press], kernels.PUSH_COLUMNS, active=self.active
-        )
+        self.adder.add_groups(kernels.find_pushes, inputs, [self.press], kernels.PUSH_COLUMNS, active=self.active)
         return self._pushed(self.press.force, predicted)
 
     def _rub(

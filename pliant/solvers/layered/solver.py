@@ -123,9 +123,7 @@ class Layered:
         if dt not in self._constants:
             while len(self._constants) >= 4:
                 self._constants.pop(next(iter(self._constants)))
-            self._constants[dt] = StepConstants(
-                self.layer, self.starts, self.levels, dt, self.settings, self.device
-            )
+            self._constants[dt] = StepConstants(self.layer, self.starts, self.levels, dt, self.settings, self.device)
         return self._constants[dt]
 
     # ---- the step -----------------------------------------------------------------------------------------------
