@@ -9,6 +9,10 @@ import warp as wp
 wp.set_module_options({"enable_backward": False})
 
 
+# share of what a group of nodes is alone that is added to it where some of its nodes are held
+SOLID = wp.constant(0.1)
+
+
 @wp.struct
 class Level:
     """The matrix A of one level, by blocks of 3 x 3.
@@ -302,14 +306,10 @@ def gather_blocks(
 
 @wp.kernel
 def invert_blocks(start: int, always: Level, touched: wp.array(dtype=int), coarse_inout: Level):
-    """Inverses of a coarser level's diagonal blocks; what is held altogether stays where it is."""
+    """Inverses of a coarser level's diagonal blocks; where little of a group is free its neighbours move that as well,
+    and it is held back, so that the spectrum stays within its bounds."""
     k = start + wp.tid()
     inverse = always.inverse[k]
     if touched[k] != 0:
-        block = coarse_inout.diagonal[k]
-        size = wp.trace(block)
-        if size > 1.0e-5 * wp.trace(always.diagonal[k]):
-            inverse = wp.inverse(block + (1.0e-3 * size) * wp.identity(n=3, dtype=float))
-        else:
-            inverse = wp.mat33()
+        inverse = wp.inverse(coarse_inout.diagonal[k] + SOLID * always.diagonal[k])
     coarse_inout.inverse[k] = inverse
