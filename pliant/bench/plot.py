@@ -87,7 +87,7 @@ def plot_panels(lines: Mapping[str, list[tuple[float, float]]], label: str, titl
         axes.plot([x for x, _ in points], [y for _, y in points], marker="o", markersize=3, color="#4477aa")
         if points and max(x for x, _ in points) > 30 * max(min(x for x, _ in points), 1):
             axes.set_xscale("log")
-        axes.set_ylim(0.0, None)
+        axes.set_ylim(0.0, 1.1 * max((y for _, y in points), default=1.0))
         axes.set_xlabel(name)
         axes.grid(True, which="major", alpha=0.3)
     figure.axes[0].set_ylabel(label)
