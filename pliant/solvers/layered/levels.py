@@ -29,6 +29,8 @@ RANGE = 10.0
 """Part of the spectrum that these are for: from its upper end to this much below."""
 EASY = 24
 """Iterations that are not worth a coarser level."""
+ROUGH = 0.2
+"""Error to which the coarsest system is solved in a cycle."""
 LANES = 8
 """CUDA threads that share a block of a coarser matrix."""
 MILD = 60.0
@@ -217,7 +219,7 @@ class LevelSolver:
     def _bottom(self, room: Columns, level: Level, k: int) -> wp.array:
         """The coarsest system, roughly."""
         low, high = self.bounds[k]
-        factors = chebyshev(0.9 * low, 1.1 * high, iterations_for(1.25 * high / low, 0.2, 24))
+        factors = chebyshev(0.9 * low, 1.1 * high, iterations_for(1.25 * high / low, ROUGH, 24))
         x, other = room.one[k], room.other[k]
         launch(
             level_kernels.first_smooth, self.matrices.counts[k] * room.columns,
