@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -66,12 +67,20 @@ def resolve_and_read(between: ContactMethod, state: State, dt: float) -> BodyCon
         return between.read(state, dt)
     parts = between.resolve_and_read(state, dt)
     names = [field.name for field in dataclasses.fields(BodyContactList)]
-    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    columns = {name: getattr(joined_lists(parts), name) for name in names}
     keys = np.column_stack([columns["particles"], columns["kind"] == "edge"])
     _, first, row = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     force = np.zeros((len(first), 3))
     np.add.at(force, row.reshape(-1), columns["force"])
     return BodyContactList(**{name: columns[name][first] for name in names if name != "force"}, force=force)
+
+
+def joined_lists(parts: Sequence[BodyContactList]) -> BodyContactList:
+    """Several lists as one."""
+    if len(parts) == 1:
+        return parts[0]
+    names = [field.name for field in dataclasses.fields(BodyContactList)]
+    return BodyContactList(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 def last_step_arrays(between: ContactMethod) -> list[wp.array]:
@@ -110,8 +119,12 @@ def trial_forces(
     for solver in solvers:
         solver.predict(state, dt)
     met = resolve_and_read(between, state, dt)
+    own: list[Any] = [solver for solver in solvers if getattr(solver, "keeps_apart", False)]
     if pipeline.slots == 0:
-        return contacts.read(), np.zeros((0, 3)), met
+        if own:
+            for solver in solvers:
+                solver.resolve(state, contacts, dt)
+        return contacts.read(), np.zeros((0, 3)), joined_lists([met, *(solver.met(state, dt) for solver in own)])
     pipeline.detect(state.x_next, contacts, before=start, again=is_backed(between))
     depth = contacts.depth.numpy().reshape(-1, pipeline.slots).copy()
     normal = np.array(contacts.surface.numpy()["normal"]).reshape(*depth.shape, 3)
@@ -135,6 +148,7 @@ def trial_forces(
         held = solver.held_impulses()
         if held is not None:
             _add_held(held, state.x_next.numpy(), pipeline, depth, normal, impulse)
+    met = joined_lists([met, *(solver.met(state, dt) for solver in own)])
     particle, collider = np.nonzero(depth >= 0.0)
     found = ContactList(particle, collider, normal[particle, collider], depth[particle, collider])
     return found, impulse[particle, collider] / dt, met

@@ -248,9 +248,13 @@ class Looking:
 
         Some are near only, and have no force.
         """
-        if not self.body_contacts.active:
+        if not self._bodies_meet():
             return self._named_bodies(self.body_contacts.read(self.state, self.dt))
         return self._trial()[2]
+
+    def _bodies_meet(self) -> bool:
+        """Whether bodies are kept apart, by what does so for all, or by a method for its own."""
+        return self.body_contacts.active or any(getattr(solver, "keeps_apart", False) for solver in self.solvers)
 
     def _named_bodies(self, found: BodyContactList) -> TouchList:
         """Contacts between bodies with their names, and the vertices that touch."""
@@ -290,7 +294,7 @@ class Looking:
         """Forces of bodies and of colliders on each particle, in the model's order [N] (n, 3)."""
         count = self.state.count
         colliders = np.zeros((count, 3))
-        if not self.body_contacts.active and not self.pipeline.slots:
+        if not self._bodies_meet() and not self.pipeline.slots:
             return np.zeros((count, 3)), colliders
         found, forces, met = self._trial()
         np.add.at(colliders, found.particle, forces)

@@ -20,7 +20,7 @@ LEAST_DEPTH = 1e-4
 
 def warn_about_overlaps(sim: Simulation) -> None:
     """Note and warn where vertices of a body start inside another's closed surface, if bodies meet at all."""
-    if not sim.body_contacts.active:
+    if not sim.body_contacts.active and not any(getattr(solver, "keeps_apart", False) for solver in sim.solvers):
         return
     found = sorted(_overlaps(sim), key=lambda pair: -pair[0])
     for depth, one, other in found[:MOST_TOLD]:

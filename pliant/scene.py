@@ -403,7 +403,11 @@ class Scene(SceneColliders, SceneHolding):
         given = model.particles
         state = State(given.rest, given.velocity, given.mass, device, len(model.bodies))
         pipeline = Pipeline(self.colliders, state.count, device, model.particles.radius)
-        world = World(self.gravity, pipeline.planes, pipeline.plane_count, only_planes=pipeline.only_planes)
+        world = World(
+            self.gravity, pipeline.planes, pipeline.plane_count, only_planes=pipeline.only_planes,
+            bodies_meet=self.contact.between != "none" and self.contact.method == "features",
+            bodies_sleep=self.sleep.active,
+        )  # fmt: skip
         solvers = self._solvers(model, state, world, device)
         ties = self._ties(model)
         chosen = self.settings

@@ -87,7 +87,8 @@ class Simulation(Touching):
         self.notes: list[str] = []
         self.scene: Any = None
         self.contacts = Contacts(state.count, pipeline.slots, device)
-        self.body_contacts = contact_method(model, contact or ContactSettings(), device)
+        apart = frozenset(solver.name for solver in self.solvers if getattr(solver, "keeps_apart", False))
+        self.body_contacts = contact_method(model, contact or ContactSettings(), device, apart)
         self.notes += getattr(self.body_contacts, "notes", [])
         if self.body_contacts.active and hasattr(self.body_contacts, "let_follow"):
             self.body_contacts.let_follow([s for s in self.solvers if hasattr(s, "follow_contacts")])

@@ -28,7 +28,7 @@ BENCHES = {
 }
 
 # Benches that can draw what they measured: their module has `plot(rows, path)`.
-PLOTTED = ("shapes", "cloth", "provot", "integrators", "detection")
+PLOTTED = ("shapes", "cloth", "provot", "integrators", "layered", "detection")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -67,3 +67,30 @@ def plot_steps(
     axes.legend(fontsize=8)
     with replace_file(path) as file:
         FigureCanvasAgg(figure).print_png(file)
+
+
+def plot_panels(lines: Mapping[str, list[tuple[float, float]]], label: str, title: str, path: str | Path) -> None:
+    """Draw several lines, each over its own axis, beside each other; all times from zero.
+
+    Args:
+        lines: points of each, by what is along the axis. label: what is upwards.
+    """
+    path = Path(path)
+    if path.suffix.lower() != ".png":
+        raise InputError("the picture is a PNG file", str(path), "Give a name that ends with .png")
+    matplotlib_module()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(3.2 * len(lines), 3.0), dpi=110, layout="constrained")
+    for axes, (name, points) in zip(figure.subplots(1, len(lines), squeeze=False)[0], lines.items(), strict=True):
+        axes.plot([x for x, _ in points], [y for _, y in points], marker="o", markersize=3, color="#4477aa")
+        if points and max(x for x, _ in points) > 30 * max(min(x for x, _ in points), 1):
+            axes.set_xscale("log")
+        axes.set_ylim(0.0, 1.1 * max((y for _, y in points), default=1.0))
+        axes.set_xlabel(name)
+        axes.grid(True, which="major", alpha=0.3)
+    figure.axes[0].set_ylabel(label)
+    figure.suptitle(title, fontsize=9)
+    with replace_file(path) as file:
+        FigureCanvasAgg(figure).print_png(file)

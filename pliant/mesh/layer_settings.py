@@ -29,3 +29,6 @@ class LayerSettings(Described):
         low=4,
         high=1_000_000,
     )
+    upper_stiffness: float = setting(
+        1.0, "factor on Young's modulus where the surface's own y is above the middle of its box", above=0.0, high=1e6
+    )

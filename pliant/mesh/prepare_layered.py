@@ -87,9 +87,12 @@ def prepare_layered(
             raise InputError("is no layered body", str(source), "Prepare the mesh it was made of with --layered")
     else:
         body = _found(source, settings, general, core, device, use_cache, told)
+    assert isinstance(body.solid, LayeredMesh)
+    if stiffness is None and settings.upper_stiffness != 1.0:
+        middle = 0.5 * float(body.solid.nodes[:, 1].min() + body.solid.nodes[:, 1].max())
+        stiffness = lambda places: np.where(places[:, 1] > middle, settings.upper_stiffness, 1.0)
     if stiffness is None and plasticity is None:
         return body
-    assert isinstance(body.solid, LayeredMesh)
     return dataclasses.replace(body, solid=body.solid.with_material(stiffness, plasticity))
 
 

@@ -72,13 +72,6 @@ class Sleeping:
                 "scene.sleep",
                 "Use the contact method 'features', or leave 'sleep' out",
             )
-        layered = next((body.name for body in model.bodies if body.method == "layered"), None)
-        if layered is not None:
-            raise InputError(
-                f"body '{layered}' is layered: its core does not sleep",
-                "scene.sleep",
-                "Use another method for it, or leave 'sleep' out",
-            )
         self.time = float(settings.time or 0.0)
         self.most = settings.speed * self.time
         self.brief = min(BRIEF, 0.5 * self.time)

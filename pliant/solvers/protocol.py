@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 class World:
     """What surrounds the bodies: gravity [m/s^2] and the planes as the kernels see them.
 
-    `only_planes` says that there are no colliders besides them.
+    `only_planes` says that there are no colliders besides them, `bodies_meet` that bodies are kept apart,
+    `bodies_sleep` that they may sleep.
     """
 
     gravity: tuple[float, float, float]
@@ -35,6 +36,8 @@ class World:
     plane_count: int
     has_f_ext: bool = False
     only_planes: bool = True
+    bodies_meet: bool = False
+    bodies_sleep: bool = False
 
 
 @dataclasses.dataclass
@@ -77,7 +80,8 @@ class Solver(Protocol):
     `begin_contacts(state, contacts, light)` and `follow_contacts(state, light)`, see `Follower` of
     collide/soft/body_contacts.py; `takes_from_colliders`, what of the momentum that bodies press into colliders is left
     to its `resolve`, see collide/soft/backing.py, all of it if it does not say; `fewest_substeps` and
-    `fewest_substeps_touching`, the latter where bodies meet.
+    `fewest_substeps_touching`, the latter where bodies meet; `keeps_apart`, whether it keeps its bodies off each other
+    itself, and then `met(state, dt)`, their contacts.
     """
 
     name: ClassVar[str]

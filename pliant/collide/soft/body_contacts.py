@@ -103,16 +103,21 @@ class BodyContacts:
         model: all bodies.
         settings: which of them meet, and how.
         device: where they are.
+        apart: methods that keep their bodies off each other themselves.
     """
 
-    def __init__(self, model: Model, settings: ContactSettings, device: str):
+    def __init__(
+        self, model: Model, settings: ContactSettings, device: str, apart: frozenset[str] = frozenset()
+    ) -> None:
         self.settings = settings
         self.device = device
         self.is_listed = int(device != "cpu")
         self.model = model
         thin = any(not body.options.get("is_solid") for body in model.bodies)
-        several = len(model.bodies) > 1 or any(breaks_in_pieces(body) for body in model.bodies)
-        self.active = settings.between == "all" or (settings.between == "bodies" and several)
+        methods = {body.method for body in model.bodies}
+        alone = len(model.bodies) == 1 or (len(methods) == 1 and methods <= apart)
+        alone = alone and not any(breaks_in_pieces(body) for body in model.bodies)
+        self.active = settings.between == "all" or (settings.between == "bodies" and not alone)
         if not self.active:
             return
         self.features = features = Features.build(model, settings, parting=True)
@@ -135,8 +140,9 @@ class BodyContacts:
         surfaces.rest = wp.array(model.particles.rest.astype(np.float32), dtype=wp.vec3, device=device)
         self.surfaces = surfaces
         selfs = np.full(len(model.bodies), settings.between == "all")
+        clans = [sorted(apart).index(body.method) if body.method in apart else -1 for body in model.bodies]
         rest, more = model.particles.rest, owners if len(owners) else None
-        self.candidates = Candidates(features, rest, selfs, surfaces.radius, device, more)
+        self.candidates = Candidates(features, rest, selfs, surfaces.radius, device, more, np.array(clans))
         surfaces.entangled, surfaces.search = self.candidates.entangled, self.candidates.turn
         self.out = wp.array(features.out[self.candidates.edges.order], dtype=wp.vec2i, device=device)
         count = model.particles.count

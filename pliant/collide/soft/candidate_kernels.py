@@ -38,6 +38,7 @@ const int* roots = (const int*)(tree.roots.data);
 int* out = (int*)(partner_out.data) + (size_t)b * room;
 const float* mine = nodes + 8 * (size_t)roots[b];
 const int* stirs = (const int*)(awake.data);
+const int* clan = (const int*)(clans.data);
 int found = 0;
 if (roots[b] == roots[b + 1]) return 0;
 #if defined(__CUDA_ARCH__)
@@ -49,6 +50,7 @@ for (int base = 0; base < bodies; base += lanes) {
     const int other = base + lane;
     bool near = other < bodies && roots[other] < roots[other + 1] && (other != b || meets_itself != 0);
     near = near && (stirs[b] != 0 || stirs[other] != 0);
+    near = near && (other == b || clan[b] < 0 || clan[b] != clan[other]);
     if (near) {
         const float* theirs = nodes + 8 * (size_t)roots[other];
         for (int k = 0; k < 3; ++k) near = near && theirs[k] <= mine[4 + k] && theirs[4 + k] >= mine[k];
@@ -69,6 +71,7 @@ def list_partners(
     tree: TreeData,
     b: int,
     meets_itself: int,
+    clans: wp.array(dtype=int),
     awake: wp.array(dtype=int),
     bodies: int,
     room: int,
@@ -84,6 +87,7 @@ def find_partners(
     lanes: int,
     tree: TreeData,
     selfs: wp.array(dtype=int),
+    clans: wp.array(dtype=int),
     awake: wp.array(dtype=int),
     bodies: int,
     room: int,
@@ -92,9 +96,9 @@ def find_partners(
     full_out: wp.array(dtype=int),
 ):
     """The bodies whose boxes touch that of each body, in their order; itself too if it may meet itself. Two that sleep
-    do not meet. So many threads share a body: the lanes of a warp, or one on the CPU."""
+    do not meet, nor do two of a clan. So many threads share a body: the lanes of a warp, or one on the CPU."""
     b = (start + wp.tid()) // lanes
-    found = list_partners(tree, b, selfs[b], awake, bodies, room, partner_out)
+    found = list_partners(tree, b, selfs[b], clans, awake, bodies, room, partner_out)
     count_out[b] = found
     if found > room:
         full_out[0] = 1

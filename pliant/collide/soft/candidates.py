@@ -79,6 +79,7 @@ class Candidates:
         features: what can touch.
         rest: rest positions of all particles [m].
         selfs: bodies that may meet themselves (b,) bool.
+        clans: bodies of one of these do not meet each other here, -1 for none (b,).
         radius: what is kept free around each particle [m], on the device.
         device: where they are.
         more: see `Tree`.
@@ -103,6 +104,7 @@ class Candidates:
         radius: wp.array,
         device: str,
         more: np.ndarray | None = None,
+        clans: np.ndarray | None = None,
     ):
         self.device = device
         self.radius = radius
@@ -117,6 +119,7 @@ class Candidates:
         self.vertex, self.vertex_body = ints(features.vertices), ints(features.vertex_body)
         self.edge_body = ints(features.edge_body[self.edges.order])
         self.selfs, self.kind = ints(selfs), ints(features.kind)
+        self.clans = ints(np.full(self.bodies, -1) if clans is None else clans)
         self.deep = ints(np.full(max(len(features.vertices), 1), -1))
         count = len(features.vertices)
         # what is not there now is of a body behind all others, which is near none
@@ -172,7 +175,7 @@ class Candidates:
         launch(watch_kernels.look_ahead, 1, [self.reach, dt, frame], [self.fastest, self.ahead], device=self.device)
         fit_trees(self.triangles, self.edges, course)
         lanes = 1 if on_cpu else 32
-        bodies = [lanes, self.triangles.data, self.selfs, self.awake, self.bodies, self.partners.room]
+        bodies = [lanes, self.triangles.data, self.selfs, self.clans, self.awake, self.bodies, self.partners.room]
         found = [self.partners.found, self.partners.count, self.full]
         launch(kernels.find_partners, lanes * self.bodies, bodies, found, device=self.device, grain=64)
         near = [self.partners.found, self.partners.count, self.partners.room, course]

@@ -31,8 +31,11 @@ class ContactMethod(Protocol):
     def read(self, state: State, dt: float) -> BodyContactList: ...
 
 
-def contact_method(model: Model, settings: ContactSettings, device: str) -> ContactMethod:
-    """What keeps the bodies of a model apart, by the method that the settings name."""
+def contact_method(
+    model: Model, settings: ContactSettings, device: str, apart: frozenset[str] = frozenset()
+) -> ContactMethod:
+    """What keeps the bodies of a model apart, by the method that the settings name; bodies of methods that are `apart`
+    are kept off each other by these."""
     if settings.method == "boxes":
         from pliant.collide.soft.boxes import BoxContacts
 
@@ -41,4 +44,4 @@ def contact_method(model: Model, settings: ContactSettings, device: str) -> Cont
         from pliant.collide.soft.cube_maps import CubeMapContacts
 
         return CubeMapContacts(model, settings, device)
-    return BodyContacts(model, settings, device)
+    return BodyContacts(model, settings, device, apart)

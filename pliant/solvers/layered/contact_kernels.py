@@ -10,7 +10,8 @@ positive definite. What one contact does to another goes through the core:
 
 Multipliers that press and never pull make z = S^-1 sum of g lambda the minimum of the convex function
 z^T S z / 2 + sum of max(0, b - g.z)^2 / 2e, found by Newton's method: each round sums up 6 x 6 over the contacts that
-press. The same is done for velocities and, after friction, for positions, each with its own z.
+press. The same is done for velocities and, after friction, for positions, each with its own z. Contacts between layered
+bodies are rows of the same kind, which push two cores: the matrix then is one of 6 x 6 blocks over the bodies.
 """
 
 import warp as wp
@@ -24,6 +25,7 @@ from pliant.physics.rigid import (
     put6,
     put_upper,
     second_half,
+    single,
     single3,
     solve6,
     turned_by,
@@ -45,37 +47,56 @@ NEAR = wp.constant(0.1)
 NEVER = wp.constant(-1.0e30)
 # how far above a surface a node still lies on it, over its distance from the centre
 LOOSE = wp.constant(1.0e-3)
-PRESS_COLUMNS = 54
-RUB_COLUMNS = 27
-END_COLUMNS = 12
+# square of the change of a core's motion, over that of the motion, below which rounds end
+SAME = wp.constant(wp.float64(1.0e-10))
+PUSH_COLUMNS = 12
 
 
 @wp.struct
 class Press:
-    """The contact of each node, in the frame of its core.
+    """The contact of each node with a surface or another layered body, in the frame of its own core.
 
     Attributes:
-        normal: out of the surface (n,). give: velocity along it per push [1/kg] (n,), 0 where there is no contact.
+        normal: out of what is touched (n,). give: velocity along it per push [1/kg] (n,), 0 where there is no contact.
+        block: the same for all directions [1/kg] (n,).
         kick: what its velocity along the normal lacks [m/s] (n,). depth: [m] (n,). grip: friction coefficients (n,).
-        surface: velocity of the surface [m/s] (n,). push: the multiplier [N s] (n,). rub: friction [N s] (n,).
-        held: what the surface gave already where the node sticks [N s] (n,). slot: of the contact, -1 for none (n,).
+        surface: velocity of a surface [m/s] (n,). held: what a surface gave already where the node sticks [N s] (n,).
+        slot: of a contact with a surface, -1 for none (n,).
+        partner: the body that is touched, -1 for none (n,). corner: its three nodes that are (n,). share: of each.
+        g, g_other: what a push of 1 does to the node's own core, and to that of its partner (n,).
+        push: the multiplier [N s] (n,). force: the push as a vector [N s], or while places are solved for what moves by
+            its `give` [m kg] (n,). rub: friction [N s] (n,).
+        received: the same from contacts of other bodies with this node, in whole numbers (n, 3).
+        shift: how friction moved the node, in the world [m] (n,).
+        carry: what the contact pushed with in this step already [N s] (n,), and `carry_push`, that along the normal.
     """
 
     normal: wp.array(dtype=wp.vec3)
     give: wp.array(dtype=float)
+    block: wp.array(dtype=wp.mat33)
     kick: wp.array(dtype=float)
     depth: wp.array(dtype=float)
     grip: wp.array(dtype=wp.vec2)
     surface: wp.array(dtype=wp.vec3)
-    push: wp.array(dtype=float)
-    rub: wp.array(dtype=wp.vec3)
     held: wp.array(dtype=float)
     slot: wp.array(dtype=int)
+    partner: wp.array(dtype=int)
+    corner: wp.array(dtype=wp.vec3i)
+    share: wp.array(dtype=wp.vec3)
+    g: wp.array(dtype=vec6d)
+    g_other: wp.array(dtype=vec6d)
+    push: wp.array(dtype=float)
+    force: wp.array(dtype=wp.vec3)
+    rub: wp.array(dtype=wp.vec3)
+    received: wp.array2d(dtype=wp.int64)
+    shift: wp.array(dtype=wp.vec3)
+    carry: wp.array(dtype=wp.vec3)
+    carry_push: wp.array(dtype=float)
 
 
 @wp.kernel
 def begin_response(next: Moment, moment_out: Moment, z_out: wp.array(dtype=vec6d), z_deep_out: wp.array(dtype=vec6d)):
-    """Cores as predicted; nothing presses yet."""
+    """Cores as predicted; nothing presses yet, for velocities and for places."""
     b = wp.tid()
     moment_out.c[b] = next.c[b]
     moment_out.turn[b] = next.turn[b]
@@ -129,8 +150,12 @@ def meet_surfaces(
     moment_out.rate[i] = rate
     press_out.give[i] = 0.0
     press_out.push[i] = 0.0
+    press_out.force[i] = wp.vec3()
     press_out.rub[i] = wp.vec3()
     press_out.slot[i] = -1
+    press_out.partner[i] = -1
+    press_out.carry[i] = wp.vec3()
+    press_out.carry_push[i] = 0.0
     press_out.held[i] = 0.0
     held = holds.mode[i] != FREE
     # what is held may be a little above its surface
@@ -187,86 +212,189 @@ def outer6(g: vec6d, scale: wp.float64) -> mat66d:
     return scale * wp.outer(g, g)
 
 
+@wp.func
+def reach_other(i: int, layer: Layer, constants: Constants, next: Moment, press: Press, direction: wp.vec3) -> vec6d:
+    """What a push of 1 along d on a node does to the core of the body that is touched: the opposite, at its nodes."""
+    b = layer.body[i]
+    o = press.partner[i]
+    d = single3(wp.transpose(next.turn[o]) * (next.turn[b] * double3(direction)))
+    total = vec6d()
+    for k in range(3):
+        j = press.corner[i][k]
+        total -= wp.float64(press.share[i][k]) * reach_of(j, layer, constants, next, d)
+    return total
+
+
+@wp.kernel
+def finish_presses(start: int, layer: Layer, constants: Constants, next: Moment, press_inout: Press):
+    """What each contact gives, and what it does to cores.
+
+    Between bodies a node gives, and the nodes that it touches: as much as where all are pushed alike. Where these have
+    contacts of their own with the node's body, each is for a half of what there is to do.
+    """
+    i = start + wp.tid()
+    if press_inout.give[i] > 0.0:
+        n = press_inout.normal[i]
+        block = constants.give[i]
+        o = press_inout.partner[i]
+        if o >= 0:
+            b = layer.body[i]
+            turn = single(wp.transpose(next.turn[b]) * next.turn[o])
+            both = float(1.0)
+            for k in range(3):
+                j = press_inout.corner[i][k]
+                block += press_inout.share[i][k] * (turn * constants.give[j] * wp.transpose(turn))
+                if press_inout.partner[j] == b:
+                    both += press_inout.share[i][k]
+            block = both * block
+            press_inout.g_other[i] = reach_other(i, layer, constants, next, press_inout, n)
+        press_inout.block[i] = block
+        press_inout.give[i] = wp.dot(n, block * n)
+        press_inout.g[i] = reach_of(i, layer, constants, next, n)
+
+
+@wp.kernel
+def mark_chunks(start: int, chunks: Chunks, press: Press, active_out: wp.array(dtype=int)):
+    """How many contacts each chunk of nodes has."""
+    chunk = start + wp.tid()
+    found = int(0)
+    for i in range(chunks.begin[chunk], chunks.end[chunk]):
+        if press.give[i] > 0.0:
+            found += 1
+    active_out[chunk] = found
+
+
+@wp.func
+def moved_along(i: int, layer: Layer, press: Press, z: wp.array(dtype=vec6d)) -> wp.float64:
+    """What cores that are pushed as z tells do to a contact."""
+    moved = wp.dot(press.g[i], z[layer.body[i]])
+    if press.partner[i] >= 0:
+        moved += wp.dot(press.g_other[i], z[press.partner[i]])
+    return moved
+
+
 @wp.kernel
 def sum_presses(
     start: int,
     chunks: Chunks,
+    kinds: int,
     layer: Layer,
-    constants: Constants,
-    next: Moment,
     press: Press,
+    wanted: wp.array(dtype=float),
     z: wp.array(dtype=vec6d),
-    z_deep: wp.array(dtype=vec6d),
+    active: wp.array(dtype=int),
     parts_out: wp.array2d(dtype=wp.float64),
 ):
-    """Newton's matrix and right-hand side over the contacts of a chunk that press: velocities, then positions."""
-    chunk = start + wp.tid()
-    h = mat66d()
-    h_deep = mat66d()
-    s = vec6d()
-    s_deep = vec6d()
-    for i in range(chunks.begin[chunk], chunks.end[chunk]):
-        if press.give[i] > 0.0:
-            b = layer.body[i]
-            g = reach_of(i, layer, constants, next, press.normal[i])
-            inverse = wp.float64(1.0) / wp.float64(press.give[i])
-            kick = wp.float64(press.kick[i])
-            if kick > wp.dot(g, z[b]):
-                h += outer6(g, inverse)
-                s += (kick * inverse) * g
-            deep = wp.float64(press.depth[i])
-            if deep > wp.dot(g, z_deep[b]):
-                h_deep += outer6(g, inverse)
-                s_deep += (deep * inverse) * g
-    put_upper(parts_out, chunk, 0, h)
-    put6(parts_out, chunk, 21, s)
-    put_upper(parts_out, chunk, 27, h_deep)
-    put6(parts_out, chunk, 48, s_deep)
+    """Newton's matrix and right-hand side over the contacts of a chunk that press: of the own core, and where bodies
+    touch of the other core, and between both."""
+    t = start + wp.tid()
+    chunk = t // kinds
+    kind = t - chunk * kinds
+    if active[chunk] > 0:
+        h = mat66d()
+        s = vec6d()
+        for i in range(chunks.begin[chunk], chunks.end[chunk]):
+            if press.give[i] > 0.0 and (kind == 0 or press.partner[i] >= 0):
+                wish = wp.float64(wanted[i])
+                if wish > moved_along(i, layer, press, z):
+                    inverse = wp.float64(1.0) / wp.float64(press.give[i])
+                    g = press.g[i]
+                    if kind == 1:
+                        g = press.g_other[i]
+                    if kind == 2:
+                        h += inverse * wp.outer(g, press.g_other[i])
+                    else:
+                        h += outer6(g, inverse)
+                        s += (wish * inverse) * g
+        put_kind(parts_out, chunk, kind, h, s)
+
+
+@wp.func
+def put_kind(parts: wp.array2d(dtype=wp.float64), chunk: int, kind: int, h: mat66d, s: vec6d):
+    """Write what a chunk has of one kind: 27 numbers of the own core, 27 of the other, 36 between both."""
+    if kind == 2:
+        for j in range(6):
+            put6(parts, chunk, 54 + 6 * j, h[j])
+    else:
+        put_upper(parts, chunk, 27 * kind, h)
+        put6(parts, chunk, 27 * kind + 21, s)
 
 
 @wp.kernel
 def solve_presses(
     weight: wp.array(dtype=mat66d),
     sums: wp.array2d(dtype=wp.float64),
-    z_out: wp.array(dtype=vec6d),
-    z_deep_out: wp.array(dtype=vec6d),
+    z_inout: wp.array(dtype=vec6d),
+    moved_out: wp.array(dtype=int),
 ):
-    """Newton's step: what the presses make of each core."""
+    """Newton's step where bodies do not touch each other: what the presses, or friction, make of each core; and whether
+    that is something else than before."""
     b = wp.tid()
-    z_out[b] = solve6(weight[b] + unpack_upper(sums, b, 0), unpack6(sums, b, 21))
-    z_deep_out[b] = solve6(weight[b] + unpack_upper(sums, b, 27), unpack6(sums, b, 48))
+    z = solve6(weight[b] + unpack_upper(sums, b, 0), unpack6(sums, b, 21))
+    moved_out[b] = differs(z, z_inout[b])
+    z_inout[b] = z
 
 
 @wp.func
-def multiplier(wanted: float, give: float, g: vec6d, z: vec6d) -> float:
-    """The push of a contact, which never pulls."""
-    return wp.max(0.0, float(wp.float64(wanted) - wp.dot(g, z)) / give)
+def differs(after: vec6d, before: vec6d) -> int:
+    """Whether a round has changed something."""
+    change = after - before
+    if wp.dot(change, change) > SAME * wp.dot(after, after):
+        return 1
+    return 0
 
 
 @wp.kernel
-def sum_multipliers(
+def begin_rounds(round_out: wp.array(dtype=int), going_out: wp.array(dtype=int)):
+    """There is a round to do."""
+    round_out[0] = 0
+    going_out[0] = 1
+
+
+@wp.kernel
+def end_round(moved: wp.array(dtype=int), most: int, round_inout: wp.array(dtype=int), going_out: wp.array(dtype=int)):
+    """Go on while a core is moved otherwise than in the round before, and there are rounds left."""
+    round_inout[0] = round_inout[0] + 1
+    going = int(0)
+    if round_inout[0] < most:
+        for b in range(moved.shape[0]):
+            if moved[b] != 0:
+                going = 1
+    going_out[0] = going
+
+
+@wp.kernel
+def find_pushes(
     start: int,
     chunks: Chunks,
     layer: Layer,
-    constants: Constants,
-    next: Moment,
-    press: Press,
+    wanted: wp.array(dtype=float),
     z: wp.array(dtype=vec6d),
-    z_deep: wp.array(dtype=vec6d),
+    places: int,
+    active: wp.array(dtype=int),
+    press_inout: Press,
     parts_out: wp.array2d(dtype=wp.float64),
 ):
-    """What all multipliers of a chunk do to the core: to its velocities and its place."""
+    """The multiplier of each contact of a chunk, which never pulls, and what all do to both cores."""
     chunk = start + wp.tid()
-    s = vec6d()
-    s_deep = vec6d()
-    for i in range(chunks.begin[chunk], chunks.end[chunk]):
-        if press.give[i] > 0.0:
-            b = layer.body[i]
-            g = reach_of(i, layer, constants, next, press.normal[i])
-            s += wp.float64(multiplier(press.kick[i], press.give[i], g, z[b])) * g
-            s_deep += wp.float64(multiplier(press.depth[i], press.give[i], g, z_deep[b])) * g
-    put6(parts_out, chunk, 0, s)
-    put6(parts_out, chunk, 6, s_deep)
+    if active[chunk] > 0:
+        s = vec6d()
+        s_other = vec6d()
+        for i in range(chunks.begin[chunk], chunks.end[chunk]):
+            if press_inout.give[i] > 0.0:
+                lacks = float(wp.float64(wanted[i]) - moved_along(i, layer, press_inout, z))
+                push = wp.max(0.0, lacks / press_inout.give[i])
+                press_inout.force[i] = push * press_inout.normal[i]
+                if places == 0:
+                    press_inout.push[i] = push
+                    # a part of it was there already
+                    push -= press_inout.carry_push[i]
+                    press_inout.force[i] = push * press_inout.normal[i]
+                s += wp.float64(push) * press_inout.g[i]
+                if press_inout.partner[i] >= 0:
+                    s_other += wp.float64(push) * press_inout.g_other[i]
+        put6(parts_out, chunk, 0, s)
+        put6(parts_out, chunk, 6, s_other)
 
 
 @wp.kernel
@@ -296,7 +424,7 @@ def place_cores(
 ):
     """How far the cores are to be put so that nothing is inside a surface."""
     b = wp.tid()
-    moved = solve6(weight[b], unpack6(sums, b, 6))
+    moved = solve6(weight[b], unpack6(sums, b, 0))
     change_out[b] = moved
     shift_inout[b] = shift_inout[b] + moved
 
@@ -307,6 +435,24 @@ def left_behind(mass: float, give: wp.mat33, r: wp.vec3, change: vec6d) -> wp.ve
     return mass * (give * (single3(first_half(change)) + wp.cross(single3(second_half(change)), r)))
 
 
+@wp.func
+def answer(i: int, layer: Layer, constants: Constants, next: Moment, force: wp.vec3, change: vec6d) -> wp.vec3:
+    """What a push on a node and a change of its core do to the node, against its core."""
+    give = constants.give[i]
+    return give * force - left_behind(layer.mass[i], give, layer.rest[i] + next.u[i], change)
+
+
+@wp.func
+def taken(i: int, unit: float, press: Press) -> wp.vec3:
+    """What contacts of other bodies push a node with, which is taken once."""
+    force = wp.vec3()
+    if unit > 0.0:
+        for k in range(3):
+            force[k] = unit * float(press.received[i, k])
+            press.received[i, k] = wp.int64(0)
+    return force
+
+
 @wp.kernel
 def press_nodes(
     start: int,
@@ -314,24 +460,17 @@ def press_nodes(
     constants: Constants,
     inv_mass: wp.array(dtype=float),
     next: Moment,
-    z: wp.array(dtype=vec6d),
     change: wp.array(dtype=vec6d),
+    unit: float,
     press_inout: Press,
     moment_inout: Moment,
 ):
     """Rates of the nodes after all presses."""
     i = start + wp.tid()
+    force = press_inout.force[i] + taken(i, unit, press_inout)
     if inv_mass[layer.first + i] > 0.0:
-        b = layer.body[i]
-        give = constants.give[i]
-        r = layer.rest[i] + next.u[i]
-        rate = moment_inout.rate[i] - left_behind(layer.mass[i], give, r, change[b])
-        if press_inout.give[i] > 0.0:
-            n = press_inout.normal[i]
-            push = multiplier(press_inout.kick[i], press_inout.give[i], reach_of(i, layer, constants, next, n), z[b])
-            press_inout.push[i] = push
-            rate += push * (give * n)
-        moment_inout.rate[i] = rate
+        gained = answer(i, layer, constants, next, force, change[layer.body[i]])
+        moment_inout.rate[i] = moment_inout.rate[i] + gained
 
 
 @wp.kernel
@@ -341,188 +480,19 @@ def place_nodes(
     constants: Constants,
     inv_mass: wp.array(dtype=float),
     next: Moment,
-    press: Press,
-    z_deep: wp.array(dtype=vec6d),
     moved: wp.array(dtype=vec6d),
+    unit: float,
+    press_inout: Press,
     moment_inout: Moment,
 ):
     """Displacements of the nodes after they and their cores were put; that does not change their velocities."""
     i = start + wp.tid()
+    force = press_inout.force[i] + taken(i, unit, press_inout)
     if inv_mass[layer.first + i] > 0.0:
         b = layer.body[i]
-        give = constants.give[i]
-        way = -left_behind(layer.mass[i], give, layer.rest[i] + next.u[i], moved[b])
-        if press.give[i] > 0.0:
-            n = press.normal[i]
-            g = reach_of(i, layer, constants, next, n)
-            way += multiplier(press.depth[i], press.give[i], g, z_deep[b]) * (give * n)
+        way = answer(i, layer, constants, next, force, moved[b])
         moment_inout.rate[i] = moment_inout.rate[i] - wp.cross(single3(moment_inout.w[b]), way)
         moment_inout.u[i] = moment_inout.u[i] + way
-
-
-@wp.struct
-class Rub:
-    """Friction of one contact, linear about a trial: an impulse of -(s (t.v + ...)) along two directions.
-
-    Attributes:
-        one, other: unit vectors along the surface. sticks: the inverse of what gives along them. slip: velocity there.
-    """
-
-    one: wp.vec3
-    other: wp.vec3
-    stiff: wp.mat22
-    slip: wp.vec2
-
-
-@wp.func
-def rub_of(
-    i: int, layer: Layer, constants: Constants, next: Moment, press: Press, moment: Moment, z: wp.array(dtype=vec6d)
-) -> Rub:
-    """What friction does at a contact where friction elsewhere has moved the core by z."""
-    b = layer.body[i]
-    n = press.normal[i]
-    rub = Rub()
-    axis = wp.vec3(1.0, 0.0, 0.0)
-    if wp.abs(n[0]) > 0.7:
-        axis = wp.vec3(0.0, 1.0, 0.0)
-    one = wp.normalize(wp.cross(n, axis))
-    other = wp.cross(n, one)
-    r = layer.rest[i] + next.u[i]
-    v = single3(moment.v[b]) + wp.cross(single3(moment.w[b]), r) + moment.rate[i] - press.surface[i]
-    give = constants.give[i]
-    across = wp.dot(one, give * other)
-    stiff = wp.inverse(wp.mat22(wp.dot(one, give * one), across, across, wp.dot(other, give * other)))
-    slip = wp.vec2(wp.dot(one, v), wp.dot(other, v))
-    moved = wp.vec2(
-        float(wp.dot(reach_of(i, layer, constants, next, one), z[b])),
-        float(wp.dot(reach_of(i, layer, constants, next, other), z[b])),
-    )
-    now = slip + moved
-    size = wp.length(stiff * now)
-    push = press.push[i] + press.held[i]
-    if size > press.grip[i][1] * push:
-        weight = press.grip[i][0] * push / wp.max(wp.length(now), 1.0e-12)
-        stiff = wp.mat22(weight, 0.0, 0.0, weight)
-    rub.one = one
-    rub.other = other
-    rub.stiff = stiff
-    rub.slip = slip
-    return rub
-
-
-@wp.kernel
-def begin_rubs(z_out: wp.array(dtype=vec6d)):
-    """Friction has moved no core yet."""
-    z_out[wp.tid()] = vec6d()
-
-
-@wp.kernel
-def sum_rubs(
-    start: int,
-    chunks: Chunks,
-    layer: Layer,
-    constants: Constants,
-    next: Moment,
-    press: Press,
-    moment: Moment,
-    z: wp.array(dtype=vec6d),
-    parts_out: wp.array2d(dtype=wp.float64),
-):
-    """Matrix and right-hand side of friction over the contacts of a chunk: those that stick, and those that slide."""
-    chunk = start + wp.tid()
-    h = mat66d()
-    s = vec6d()
-    for i in range(chunks.begin[chunk], chunks.end[chunk]):
-        if press.push[i] + press.held[i] > 0.0:
-            rub = rub_of(i, layer, constants, next, press, moment, z)
-            g = reach_of(i, layer, constants, next, rub.one)
-            k = reach_of(i, layer, constants, next, rub.other)
-            h += outer6(g, wp.float64(rub.stiff[0, 0])) + outer6(k, wp.float64(rub.stiff[1, 1]))
-            h += wp.float64(rub.stiff[0, 1]) * (wp.outer(g, k) + wp.outer(k, g))
-            f = rub.stiff * rub.slip
-            s -= wp.float64(f[0]) * g + wp.float64(f[1]) * k
-    put_upper(parts_out, chunk, 0, h)
-    put6(parts_out, chunk, 21, s)
-
-
-@wp.kernel
-def solve_rubs(weight: wp.array(dtype=mat66d), sums: wp.array2d(dtype=wp.float64), z_out: wp.array(dtype=vec6d)):
-    """What friction makes of each core."""
-    b = wp.tid()
-    z_out[b] = solve6(weight[b] + unpack_upper(sums, b, 0), unpack6(sums, b, 21))
-
-
-@wp.kernel
-def find_rubs(
-    start: int,
-    chunks: Chunks,
-    layer: Layer,
-    constants: Constants,
-    next: Moment,
-    moment: Moment,
-    z: wp.array(dtype=vec6d),
-    press_inout: Press,
-    parts_out: wp.array2d(dtype=wp.float64),
-):
-    """Friction of each contact of a chunk, at most what its push allows, and what it does to the core."""
-    chunk = start + wp.tid()
-    s = vec6d()
-    for i in range(chunks.begin[chunk], chunks.end[chunk]):
-        if press_inout.push[i] + press_inout.held[i] > 0.0:
-            rub = rub_of(i, layer, constants, next, press_inout, moment, z)
-            b = layer.body[i]
-            g = reach_of(i, layer, constants, next, rub.one)
-            k = reach_of(i, layer, constants, next, rub.other)
-            now = rub.slip + wp.vec2(float(wp.dot(g, z[b])), float(wp.dot(k, z[b])))
-            f = -(rub.stiff * now)
-            press_inout.rub[i] = f[0] * rub.one + f[1] * rub.other
-            s += wp.float64(f[0]) * g + wp.float64(f[1]) * k
-    put6(parts_out, chunk, 0, s)
-    put6(parts_out, chunk, 6, vec6d())
-
-
-@wp.kernel
-def rub_cores(
-    weight: wp.array(dtype=mat66d),
-    sums: wp.array2d(dtype=wp.float64),
-    dt: wp.float64,
-    change_out: wp.array(dtype=vec6d),
-    shift_inout: wp.array(dtype=vec6d),
-    moment_inout: Moment,
-):
-    """Velocities of the cores after friction, which also takes its part of the step's way."""
-    b = wp.tid()
-    change = solve6(weight[b], unpack6(sums, b, 0))
-    change_out[b] = change
-    shift_inout[b] = shift_inout[b] + dt * change
-    moment_inout.v[b] = moment_inout.v[b] + first_half(change)
-    moment_inout.w[b] = moment_inout.w[b] + second_half(change)
-
-
-@wp.kernel
-def rub_nodes(
-    start: int,
-    layer: Layer,
-    constants: Constants,
-    inv_mass: wp.array(dtype=float),
-    next: Moment,
-    change: wp.array(dtype=vec6d),
-    dt: float,
-    press_inout: Press,
-    moment_inout: Moment,
-):
-    """Rates and displacements of the nodes after friction, and how deep they are then."""
-    i = start + wp.tid()
-    if inv_mass[layer.first + i] > 0.0:
-        b = layer.body[i]
-        give = constants.give[i]
-        r = layer.rest[i] + next.u[i]
-        change_of_rate = give * press_inout.rub[i] - left_behind(layer.mass[i], give, r, change[b])
-        moved = dt * change_of_rate
-        rigid = single3(first_half(change[b])) + wp.cross(single3(second_half(change[b])), r)
-        press_inout.depth[i] = press_inout.depth[i] - wp.dot(press_inout.normal[i], moved + dt * rigid)
-        moment_inout.rate[i] = moment_inout.rate[i] + change_of_rate - wp.cross(single3(moment_inout.w[b]), moved)
-        moment_inout.u[i] = moment_inout.u[i] + moved
 
 
 @wp.kernel

@@ -73,6 +73,8 @@ def sum_step(
     holds: Holds,
     inv_mass: wp.array(dtype=float),
     f_ext: wp.array(dtype=wp.vec3),
+    carried: wp.array(dtype=wp.vec3),
+    dt: float,
     has_f_ext: int,
     has_holds: int,
     parts_out: wp.array2d(dtype=wp.float64),
@@ -100,6 +102,8 @@ def sum_step(
         spin += m * wp.cross(r, rate)
         if has_f_ext != 0:
             push += push_at(r, double3(in_frame(begin.turn[b], f_ext[layer.first + i])))
+        if carried.shape[0] > 0:
+            push += push_at(r, double3(in_frame(begin.turn[b], carried[i] / dt)))
         swirls += m * push_at(r, double3(swirl(single3(begin.w[b]), begin.rate[i], near)))
         lag += m * push_at(r, double3(y[i]))
         cross = wp.skew(r)
@@ -161,6 +165,7 @@ def sum_step(
 def move_cores(
     layer: Layer,
     begin: Moment,
+    awake: wp.array(dtype=int),
     sums: wp.array2d(dtype=wp.float64),
     dt: wp.float64,
     change_out: wp.array(dtype=vec6d),
@@ -177,6 +182,8 @@ def move_cores(
     q = unpack6(sums, b, PUSH) - unpack6(sums, b, SWIRL)
     q -= joined(wp.vec3d(), wp.cross(w, layer.core_inertia[b] * w))
     change = solve6(s, dt * q - unpack6(sums, b, LAG))
+    if awake[layer.number[b]] == 0:
+        change = vec6d()
     change_out[b] = change
     v = begin.v[b] + first_half(change)
     w += second_half(change)

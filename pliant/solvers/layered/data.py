@@ -13,7 +13,7 @@ class Layer:
         core_mass: [kg] (b,). core_inertia: [kg m^2] (b,). total_mass: [kg] (b,).
         damping: stiffness-proportional [s] (b,). drag: [1/s] (b,).
         friction: kinetic and static (b,). restitution: (b,).
-        first: the method's first particle.
+        number: of each body among all of the model (b,). first: the method's first particle.
     """
 
     body: wp.array(dtype=int)
@@ -30,6 +30,7 @@ class Layer:
     drag: wp.array(dtype=float)
     friction: wp.array(dtype=wp.vec2)
     restitution: wp.array(dtype=float)
+    number: wp.array(dtype=int)
     first: int
 
 
@@ -101,7 +102,6 @@ class Constants:
         drift: what the layer lags behind a core that is moved by 1 m/s along each axis, A^-1 M (n,).
         swing: the same for one that is turned by 1 rad/s at rest (n,) [m].
         give: velocity of a node per push on it, where its neighbours are pushed alike (n,) [1/kg].
-        alpha, beta: of the iterations (b, k).
     """
 
     scale: wp.array(dtype=float)
@@ -109,5 +109,21 @@ class Constants:
     drift: wp.array(dtype=wp.mat33)
     swing: wp.array(dtype=wp.mat33)
     give: wp.array(dtype=wp.mat33)
-    alpha: wp.array2d(dtype=float)
-    beta: wp.array2d(dtype=float)
+
+
+@wp.struct
+class Carry:
+    """What contacts between layered bodies pushed with, and do again in the next step, which then knows of them.
+
+    Attributes:
+        force: of each node's own contact, in the world [N s] (n,). corner, share, partner: what it touches, as in
+            `Press` (n,). last: its multiplier [N s] (n,).
+        load: all that acts on a node, in the world [N s] (n,).
+    """
+
+    force: wp.array(dtype=wp.vec3)
+    corner: wp.array(dtype=wp.vec3i)
+    share: wp.array(dtype=wp.vec3)
+    partner: wp.array(dtype=int)
+    last: wp.array(dtype=float)
+    load: wp.array(dtype=wp.vec3)

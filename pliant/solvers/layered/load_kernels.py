@@ -31,11 +31,15 @@ def in_frame(turn: wp.mat33d, value: wp.vec3) -> wp.vec3:
 
 
 @wp.kernel
-def begin_cores(layer: Layer, moment: Moment, gravity: wp.vec3d, dt: wp.float64, begin_out: Moment):
-    """Cores at the start of a step, with the velocity that gravity and drag give them in it."""
+def begin_cores(
+    layer: Layer, moment: Moment, awake: wp.array(dtype=int), gravity: wp.vec3d, dt: wp.float64, begin_out: Moment
+):
+    """Cores at the start of a step, with the velocity that gravity and drag give them in it; what sleeps has none."""
     b = wp.tid()
     turn = moment.turn[b]
     kept = wp.float64(1.0) / (wp.float64(1.0) + dt * wp.float64(layer.drag[b]))
+    if awake[layer.number[b]] == 0:
+        kept = wp.float64(0.0)
     begin_out.c[b] = moment.c[b]
     begin_out.turn[b] = turn
     begin_out.v[b] = kept * (moment.v[b] + dt * (wp.transpose(turn) * gravity))
@@ -76,6 +80,7 @@ def layer_load(
     begin: Moment,
     f_ext: wp.array(dtype=wp.vec3),
     plastic: wp.array(dtype=wp.vec3),
+    carried: wp.array(dtype=wp.vec3),
     has_f_ext: int,
     dt: float,
 ) -> wp.vec3:
@@ -91,7 +96,10 @@ def layer_load(
     f -= layer.mass[i] * swirl(single3(begin.w[b]), begin.rate[i], layer.rest[i] + begin.u[i])
     if has_f_ext != 0:
         f += in_frame(begin.turn[b], f_ext[layer.first + i])
-    return dt * f
+    f = dt * f
+    if carried.shape[0] > 0:
+        f += in_frame(begin.turn[b], carried[i])
+    return f
 
 
 @wp.kernel
@@ -101,19 +109,22 @@ def load_free(
     begin: Moment,
     f_ext: wp.array(dtype=wp.vec3),
     plastic: wp.array(dtype=wp.vec3),
+    carried: wp.array(dtype=wp.vec3),
     has_f_ext: int,
     dt: float,
     b_out: wp.array(dtype=mat34),
+    x_out: wp.array(dtype=mat34),
 ):
     """Right-hand sides where nothing is pinned: the load, and -m [u], what u changes in those of a turning core."""
     i = start + wp.tid()
-    f = layer_load(i, layer, begin, f_ext, plastic, has_f_ext, dt)
+    f = layer_load(i, layer, begin, f_ext, plastic, carried, has_f_ext, dt)
     t = -layer.mass[i] * wp.skew(begin.u[i])
     b_out[i] = mat34(
         f[0], t[0, 0], t[0, 1], t[0, 2],
         f[1], t[1, 0], t[1, 1], t[1, 2],
         f[2], t[2, 0], t[2, 1], t[2, 2],
     )  # fmt: skip
+    x_out[i] = mat34()
 
 
 @wp.func
@@ -145,12 +156,15 @@ def load_held(
     v: wp.array(dtype=wp.vec3),
     f_ext: wp.array(dtype=wp.vec3),
     plastic: wp.array(dtype=wp.vec3),
+    carried: wp.array(dtype=wp.vec3),
     has_f_ext: int,
     dt: float,
     load_out: wp.array(dtype=wp.vec3),
     b_out: wp.array(dtype=mat38),
     x_out: wp.array(dtype=mat38),
     inverse_out: wp.array(dtype=wp.mat33),
+    free_out: wp.array(dtype=wp.mat33),
+    held_out: wp.array(dtype=int),
 ):
     """Right-hand sides where nodes are pinned or lie on surfaces: the load and M_ec, and where to start.
 
@@ -160,9 +174,10 @@ def load_held(
     p = layer.first + i
     b = layer.body[i]
     r = layer.rest[i] + begin.u[i]
-    f = layer_load(i, layer, begin, f_ext, plastic, has_f_ext, dt)
+    f = layer_load(i, layer, begin, f_ext, plastic, carried, has_f_ext, dt)
     mode = mode_of(i, layer, inv_mass, holds)
     inverse = constants.inverse[i]
+    free = wp.identity(n=3, dtype=float)
     start_y = wp.vec3()
     start_drift = constants.drift[i]
     start_swing = constants.swing[i]
@@ -174,7 +189,7 @@ def load_held(
             speed = holds.speed[i]
             f += dt * in_frame(begin.turn[b], holds.rub[i])
         part = held_part(mode, n)
-        free = wp.identity(n=3, dtype=float) - part
+        free -= part
         gap = in_frame(begin.turn[b], speed) - single3(begin.v[b]) - wp.cross(single3(begin.w[b]), r) - begin.rate[i]
         start_y = part * gap
         start_drift = part + free * start_drift
@@ -186,6 +201,8 @@ def load_held(
             inverse = inverse - wp.outer(along, along) / wp.dot(n, along)
     load_out[i] = f
     inverse_out[i] = inverse
+    free_out[i] = free
+    held_out[i] = mode
     m = layer.mass[i]
     t = -m * wp.skew(r)
     b_out[i] = mat38(

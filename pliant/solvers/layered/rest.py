@@ -30,6 +30,7 @@ class LayerRest:
         volume: of each tet [m^3] (m,). lame: its two moduli, lambda and mu [Pa] (m, 2).
         yields: factor on the yield strain of each tet (m,).
         mass_centre: of the whole body, in the world [m] (3,).
+        thickness: of the layer, the median [m].
     """
 
     center: np.ndarray
@@ -45,6 +46,7 @@ class LayerRest:
     lame: np.ndarray
     yields: np.ndarray
     mass_centre: np.ndarray
+    thickness: float
 
     def energy(self, u: np.ndarray, plastic: np.ndarray | None = None) -> float:
         """Elastic energy [J] of displacements u [m] (n, 3), less plastic strains (m, 3, 3)."""
@@ -101,7 +103,7 @@ def layer_rest(mesh: LayeredMesh, material: Material) -> LayerRest:
     total = (core_mass * center + mass @ mesh.nodes) / (core_mass + mass.sum())
     return LayerRest(
         center, mesh.nodes - center, mass, core_mass, inertia, pairs, blocks, nodes, gradients, volume, lame,
-        _mean_of_nodes(mesh.plasticity, nodes), total,
+        _mean_of_nodes(mesh.plasticity, nodes), total, float(np.median(mesh.thickness())),
     )  # fmt: skip
 
 

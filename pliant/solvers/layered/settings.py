@@ -20,3 +20,6 @@ class LayeredSettings(Described):
     contact_rounds: int = setting(8, "how often it is asked which contacts press", low=1, high=50)
     friction_rounds: int = setting(8, "how often it is asked which contacts stick", low=0, high=50)
     rest_speed: float = setting(0.05, "approach slower than this does not bounce", unit="m/s", low=0.0, high=100.0)
+    planes: bool = setting(
+        True, "layered bodies meet each other on contact planes; else by vertices and triangles, as those of others do"
+    )

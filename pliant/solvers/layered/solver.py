@@ -10,25 +10,31 @@ import numpy as np
 import warp as wp
 
 from pliant.collide.contacts import Contacts
-from pliant.launch import launch
+from pliant.collide.soft.body_contacts import BodyContactList
+from pliant.launch import copy, launch
 from pliant.mesh.layered import LayeredMesh
 from pliant.model.model import Body, Elements, Model
 from pliant.model.state import State
 from pliant.physics.rigid import mat66d, vec6d
-from pliant.solvers.layered import core_kernels, hold_kernels, load_kernels, plastic_kernels, solve_kernels
-from pliant.solvers.layered.constants import StepConstants, iterate
+from pliant.solvers.layered import core_kernels, hold_kernels, load_kernels, plastic_kernels
+from pliant.solvers.layered.constants import StepConstants
 from pliant.solvers.layered.fit import fitted_core
 from pliant.solvers.layered.following import Following
+from pliant.solvers.layered.hierarchy import Pattern
+from pliant.solvers.layered.levels import Columns, hierarchy
+from pliant.solvers.layered.pairs import MOST_BODIES, Pairs
 from pliant.solvers.layered.plastic_kernels import Yielding
-from pliant.solvers.layered.response import Response
+from pliant.solvers.layered.response import Response, read_pairs
 from pliant.solvers.layered.rest import LayerRest, layered_elements
 from pliant.solvers.layered.settings import LayeredSettings
 from pliant.solvers.layered.sums import Sums
-from pliant.solvers.layered.tables import layer_tables, new_holds, new_moment, yielding_tables
+from pliant.solvers.layered.tables import CARRIED, layer_tables, new_carry, new_holds, new_moment, yielding_tables
 from pliant.solvers.protocol import BodySpec, World
 
 GRAIN = 2048
 """Nodes worth a CPU thread."""
+SUM_COLUMNS = 90
+"""The most numbers that are added up over the nodes at once."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,6 +68,7 @@ class Layered:
         self.settings = settings
         self.device = device
         self.world = world
+        self.every: list[Body] = model.bodies
         self.bodies: list[Body] = model.part(self.name).bodies
         self.rests: list[LayerRest] = [body.own for body in self.bodies]
         self.first = self.bodies[0].particles[0]
@@ -70,19 +77,26 @@ class Layered:
         self.count = int(self.starts[-1])
         self.particles = state.count
         n, b = self.count, len(self.bodies)
-        self.layer = layer_tables(self.bodies, self.first, device)
-        self.sums = Sums(counts, core_kernels.STEP_COLUMNS, device)
+        numbers = [self.every.index(body) for body in self.bodies]
+        self.layer = layer_tables(self.bodies, numbers, self.first, device)
+        self.sums = Sums(counts, SUM_COLUMNS, device)
         self.moment, self.begin, self.next = (new_moment(b, n, device) for _ in range(3))
         self.known_x, self.known_v, self.next_x, self.next_v, self.y, self.load = (
             wp.zeros(n, dtype=wp.vec3, device=device) for _ in range(6)
         )
         self.drift, self.swing = (wp.zeros(n, dtype=wp.mat33, device=device) for _ in range(2))
-        self._columns: dict[bool, list[wp.array]] = {}
+        rows = np.repeat(np.arange(n), np.diff(self.layer.row_starts.numpy()))
+        strength = (self.layer.block.numpy().astype(np.float64) ** 2).sum(axis=(1, 2))
+        self.levels = hierarchy(Pattern(n, rows, self.layer.row_other.numpy().astype(np.int64), strength), device)
+        self._columns: dict[bool, Columns] = {}
         self.change = wp.zeros(b, dtype=vec6d, device=device)
         self.weight = wp.zeros(b, dtype=mat66d, device=device)
         self.before = wp.zeros((b, core_kernels.STEP_COLUMNS), dtype=wp.float64, device=device)
         self.after = wp.zeros((b, core_kernels.AFTER_COLUMNS), dtype=wp.float64, device=device)
-        self.response = Response(self.layer, self.sums, world, settings, device)
+        self.keeps_apart = settings.planes and world.bodies_meet and not world.bodies_sleep and 1 < b <= MOST_BODIES
+        pairs = Pairs(self.layer, self.sums, self.bodies, self.first, device) if self.keeps_apart else None
+        self.carry, self.next_carry = (new_carry(n if self.keeps_apart else 0, device) for _ in range(2))
+        self.response = Response(self.layer, self.sums, world, settings, pairs, device)
         self.following = Following(self.layer, self.sums, device)
         self.step = 0.0
         found = yielding_tables(self.bodies, device)
@@ -91,7 +105,8 @@ class Layered:
         self.permanent = wp.zeros(self.tet_runs[-1][1], dtype=wp.mat33, device=device)
         self.plastic = wp.zeros(n if found else 0, dtype=wp.vec3, device=device)
         self.holds, self.next_holds = (new_holds(n, device) for _ in range(2))
-        self.inverse = wp.zeros(n, dtype=wp.mat33, device=device)
+        self.inverse, self.free = (wp.zeros(n, dtype=wp.mat33, device=device) for _ in range(2))
+        self.held = wp.zeros(n, dtype=int, device=device)
         self.has_pins = False
         self.meets = world.plane_count > 0 or not world.only_planes
         self._constants: dict[float, StepConstants] = {}
@@ -110,7 +125,7 @@ class Layered:
         if dt not in self._constants:
             while len(self._constants) >= 4:
                 self._constants.pop(next(iter(self._constants)))
-            self._constants[dt] = StepConstants(self.layer, self.starts, dt, self.settings, self.device)
+            self._constants[dt] = StepConstants(self.layer, self.starts, self.levels, dt, self.settings, self.device)
         return self._constants[dt]
 
     # ---- the step -----------------------------------------------------------------------------------------------
@@ -118,6 +133,9 @@ class Layered:
     def predict(self, state: State, dt: float) -> None:
         constants = self.constants(dt)
         self.step = dt
+        if self.keeps_apart:
+            for name in CARRIED:
+                copy(getattr(self.carry, name), getattr(self.next_carry, name))
         self._begin(state, dt)
         self._solve(state, constants, dt)
         self._move(state, constants, dt)
@@ -125,7 +143,7 @@ class Layered:
     def _begin(self, state: State, dt: float) -> None:
         """Gravity, what others did, and the forces of permanent strains."""
         gravity = wp.vec3d(*self.world.gravity)
-        self._each_body(load_kernels.begin_cores, [self.layer, self.moment, gravity, dt], [self.begin])
+        self._each_body(load_kernels.begin_cores, [self.layer, self.moment, state.awake, gravity, dt], [self.begin])
         known = [state.inv_mass, state.x, state.v, self.known_x, self.known_v]
         self._each_node(load_kernels.adopt, [self.layer, self.moment, *known, dt], [self.begin])
         if self.yielding is not None:
@@ -133,46 +151,45 @@ class Layered:
 
     def _solve(self, state: State, constants: StepConstants, dt: float) -> None:
         """The layer's linear systems: y of the load, drift and swing of the core's motion."""
-        b, x, other, d = self._room()
-        forced = int(self.world.has_f_ext)
-        load = [state.f_ext, self.plastic, forced, dt]
-        inverse = self.inverse if self.is_held_anywhere else constants.data.inverse
-        if self.is_held_anywhere:
-            inputs = [self.layer, constants.data, self.begin, self.holds, state.inv_mass, state.v, *load]
-            self._each_node(load_kernels.load_held, inputs, [self.load, b, x, self.inverse])
-        else:
-            self._each_node(load_kernels.load_free, [self.layer, self.begin, *load], [b])
-            self._each_node(solve_kernels.start_at_zero, [self.layer, constants.data, b], [x, d])
-        for k in range(0 if self.is_held_anywhere else 1, constants.iterations):
-            iterate(self.layer, constants.data, inverse, (b, x, other, d), k, self.device)
-            x, other = other, x
+        room, held = self._room(), self.is_held_anywhere
+        kind = load_kernels.mat38 if held else load_kernels.mat34
+        b, x = room.matrices(room.b[0], kind), room.matrices(room.x, kind)
+        load = [state.f_ext, self.plastic, self.carry.load, int(self.world.has_f_ext), dt]
         parts = [self.y, self.drift, self.swing]
-        if self.is_held_anywhere:
+        if held:
+            inputs = [self.layer, constants.data, self.begin, self.holds, state.inv_mass, state.v, *load]
+            outputs = [self.load, b, x, self.inverse, self.free, self.held]
+            self._each_node(load_kernels.load_held, inputs, outputs)
+            constants.matrices.hold(self.held, self.free)
+            constants.solver.solve(room, self.inverse, self.free)
             self._each_node(load_kernels.part_held, [x], parts)
         else:
+            self._each_node(load_kernels.load_free, [self.layer, self.begin, *load], [b, x])
+            constants.solver.solve(room)
             self._each_node(load_kernels.part_free, [constants.data, x], parts)
 
     @property
     def is_held_anywhere(self) -> bool:
-        """Whether nodes can be held: pinned, or by colliders."""
-        return self.has_pins or self.meets
+        """Whether nodes can be held: pinned, asleep, or by colliders."""
+        return self.has_pins or self.meets or self.world.bodies_sleep
 
-    def _room(self) -> list[wp.array]:
+    def _room(self) -> Columns:
         """Vectors of a solve: four columns where nothing is held, else seven."""
         held = self.is_held_anywhere
         if held not in self._columns:
-            kind = load_kernels.mat38 if held else load_kernels.mat34
-            self._columns[held] = [wp.zeros(self.count, dtype=kind, device=self.device) for _ in range(4)]
+            counts = [pattern.count for pattern in self.levels[0]]
+            self._columns[held] = Columns(counts, 8 if held else 4, self.device)
         return self._columns[held]
 
     def _move(self, state: State, constants: StepConstants, dt: float) -> None:
         """The cores, the nodes after them, and both momenta."""
         forced = int(self.world.has_f_ext)
         found = [self.y, self.drift, self.swing]
-        given = [self.load, self.holds, state.inv_mass, state.f_ext, forced, int(self.is_held_anywhere)]
+        given = [self.load, self.holds, state.inv_mass, state.f_ext, self.carry.load, dt, forced]
+        given.append(int(self.is_held_anywhere))
         inputs = [self.layer, constants.data, self.begin, *found, *given]
         self.sums.add_up(core_kernels.sum_step, inputs, [], self.before)
-        moved = [self.layer, self.begin, self.before, dt]
+        moved = [self.layer, self.begin, state.awake, self.before, dt]
         self._each_body(core_kernels.move_cores, moved, [self.change, self.next])
         self._each_node(core_kernels.move_nodes, [self.layer, self.begin, *found, self.change, dt], [self.next])
         self.sums.add_up(
@@ -191,7 +208,10 @@ class Layered:
         data = self.constants(dt).data
         known = (self.next_x, self.next_v, self.known_x, self.known_v)
         held = self.next_holds
-        self.response.answer(state, contacts, data, self.next, self.weight, known, held, dt, self.moment, self.holds)
+        self.response.answer(
+            state, contacts, data, self.next, self.weight, known, held, dt, self.moment, self.holds,
+            self.carry, self.next_carry,
+        )  # fmt: skip
         if self.yielding is not None:
             launch(
                 plastic_kernels.yield_tets,
@@ -239,6 +259,11 @@ class Layered:
             values["c"][b], values["turn"][b], values["v"][b], values["w"][b] = core.c, core.turn, core.v, core.w
             values["u"][nodes], values["rate"][nodes] = core.u, core.rate
             values["mode"][nodes] = 0
+            if self.keeps_apart:
+                # what touches the body pushes anew too
+                values["carry_partner"][:] = -1
+                for name in ("force", "load", "last"):
+                    values[f"carry_{name}"][:] = 0.0
             values["known_x"][nodes], values["known_v"][nodes] = x[low:high], v[low:high]
         for name, array in self._own().items():
             array.assign(values[name])
@@ -246,7 +271,8 @@ class Layered:
     def _own(self) -> dict[str, wp.array]:
         moment = {name: getattr(self.moment, name) for name in ("c", "turn", "v", "w", "u", "rate")}
         holds = {name: getattr(self.holds, name) for name in ("mode", "normal", "speed", "rub", "grip")}
-        return moment | holds | {"known_x": self.known_x, "known_v": self.known_v}
+        carry = {f"carry_{name}": getattr(self.next_carry, name) for name in CARRIED} if self.keeps_apart else {}
+        return moment | holds | carry | {"known_x": self.known_x, "known_v": self.known_v}
 
     def scratch(self) -> dict[str, wp.array]:
         return self._own() | {"permanent": self.permanent}
@@ -299,6 +325,11 @@ class Layered:
         normal[own] = np.where(held[:, None], self.next_holds.normal.numpy(), 0.0)
         impulse[own] = np.where(held[:, None], self.next_holds.impulse.numpy(), 0.0)
         return normal, impulse
+
+    def met(self, state: State, dt: float) -> BodyContactList:
+        """Contacts between layered bodies in the last step, read back from the device."""
+        numbers = {body.name: k for k, body in enumerate(self.every)}
+        return read_pairs(self.response, self.bodies, numbers, self.first, self.next, state, dt)
 
     def stable_step(self, state: State) -> float:
         return math.inf

@@ -13,15 +13,17 @@ def sum_groups(
     chunks: Chunks,
     parts: wp.array2d(dtype=wp.float64),
     columns: int,
+    active: wp.array(dtype=int),
     groups_out: wp.array2d(dtype=wp.float64),
 ):
-    """Add up the chunks of a group; one number for each item."""
+    """Add up the chunks of a group, or those of them that have something; one number for each item."""
     t = start + wp.tid()
     g = t // columns
     k = t - g * columns
     total = wp.float64(0.0)
     for c in range(chunks.group_begin[g], chunks.group_end[g]):
-        total += parts[c, k]
+        if active.shape[0] == 0 or active[wp.min(c, active.shape[0] - 1)] > 0:
+            total += parts[c, k]
     groups_out[g, k] = total
 
 

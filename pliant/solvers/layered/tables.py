@@ -6,18 +6,22 @@ import numpy as np
 import warp as wp
 
 from pliant.model.model import Body
-from pliant.solvers.layered.data import Chunks, Holds, Layer, Moment
+from pliant.solvers.layered.data import Carry, Chunks, Holds, Layer, Moment
 from pliant.solvers.layered.plastic_kernels import Yielding
 from pliant.solvers.layered.rest import LayerRest
 
 CHUNK = {True: 256, False: 16}
 """Nodes that one thread adds up, on the CPU and on CUDA."""
-GROUP = 64
-"""Chunks that are added up together."""
+GROUP = {True: 1, False: 16}
+"""Chunks that are added up together: 256 nodes, a patch of the surface."""
 
 
-def layer_tables(bodies: list[Body], first: int, device: str) -> Layer:
-    """Nodes, rows of the stiffness matrix, cores and materials."""
+CARRIED = ("force", "corner", "share", "partner", "last", "load")
+"""The arrays of a `Carry`."""
+
+
+def layer_tables(bodies: list[Body], numbers: list[int], first: int, device: str) -> Layer:
+    """Nodes, rows of the stiffness matrix, cores and materials of bodies with some numbers in their model."""
     rests: list[LayerRest] = [body.own for body in bodies]
     counts = [len(rest.mass) for rest in rests]
     starts = np.concatenate([[0], np.cumsum(counts)])
@@ -48,13 +52,14 @@ def layer_tables(bodies: list[Body], first: int, device: str) -> Layer:
     grips = [(body.material.friction, body.material.holding) for body in bodies]
     layer.friction = vectors(np.array(grips, np.float32), wp.vec2)
     layer.restitution = floats([body.material.restitution for body in bodies])
+    layer.number = ints(numbers)
     layer.first = first
     return layer
 
 
 def chunk_tables(counts: list[int], device: str) -> tuple[Chunks, int, int]:
     """Chunks of nodes and groups of chunks of bodies with so many nodes; how many chunks and groups there are."""
-    size = CHUNK[device == "cpu"]
+    size, together = CHUNK[device == "cpu"], GROUP[device == "cpu"]
     bounds: dict[str, list[int]] = {key: [] for key in ("begin", "end", "group_begin", "group_end")}
     bounds |= {"body_begin": [], "body_end": []}
     first = 0
@@ -64,9 +69,9 @@ def chunk_tables(counts: list[int], device: str) -> tuple[Chunks, int, int]:
         bounds["begin"] += starts
         bounds["end"] += [min(start + size, first + count) for start in starts]
         last = len(bounds["begin"])
-        groups = list(range(chunk, last, GROUP))
+        groups = list(range(chunk, last, together))
         bounds["group_begin"] += groups
-        bounds["group_end"] += [min(start + GROUP, last) for start in groups]
+        bounds["group_end"] += [min(start + together, last) for start in groups]
         bounds["body_begin"].append(group)
         bounds["body_end"].append(len(bounds["group_begin"]))
         first += count
@@ -93,6 +98,16 @@ def new_holds(nodes: int, device: str) -> Holds:
     for name in ("normal", "speed", "rub", "impulse"):
         setattr(holds, name, wp.zeros(nodes, dtype=wp.vec3, device=device))
     return holds
+
+
+def new_carry(nodes: int, device: str) -> Carry:
+    """Room for what contacts between bodies do again; nothing."""
+    carry = Carry()
+    carry.force, carry.share, carry.load = (wp.zeros(nodes, dtype=wp.vec3, device=device) for _ in range(3))
+    carry.corner = wp.zeros(nodes, dtype=wp.vec3i, device=device)
+    carry.partner = wp.full(nodes, -1, dtype=int, device=device)
+    carry.last = wp.zeros(nodes, dtype=float, device=device)
+    return carry
 
 
 def yielding_tables(bodies: list[Body], device: str) -> tuple[Yielding, list[tuple[int, int]]] | None:

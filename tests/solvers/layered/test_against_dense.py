@@ -6,6 +6,7 @@ from bodies import build, layered, make_scene, make_sim
 from layered_dense import DenseBody
 
 from pliant import Material, shapes
+from pliant.solvers.layered import levels
 
 STUFF = Material(density=500.0, young=3e4, poisson=0.35, damping=0.003)
 GRAVITY = np.array([0.2, -9.81, 0.4])
@@ -75,11 +76,19 @@ def test_pulled_nodes_are_those_of_whole_matrices(device):
     assert np.abs(sim.state.v.numpy() - dense.velocities()).max() < 5e-6
 
 
-def test_pinned_nodes_are_those_of_whole_matrices(device):
+@pytest.mark.parametrize("on_levels", [False, True])
+def test_pinned_nodes_are_those_of_whole_matrices(device, on_levels, monkeypatch):
     dt = 1 / 60
+    if on_levels:
+        monkeypatch.setattr(levels, "SMALL", 5)
+        monkeypatch.setattr(levels, "MILD", 0.0)
+        monkeypatch.setattr(levels, "EASY", 0)
+        monkeypatch.setattr(levels, "OVERHEAD", 0.0)
     scene = make_scene(body(), STUFF, method="layered", gravity=GRAVITY, frame_dt=dt, substeps=1, tolerance=1e-7)
     scene.pin("body", lambda x: x[:, 1] > 0.25)
     sim = build(scene, device)
+    solver = sim.solvers[0].constants(sim.dt).solver
+    assert (solver.rate > 0.0 and len(solver.matrices.levels) > 2) == on_levels
     held = np.flatnonzero(sim.state.inv_mass.numpy() == 0.0)
     assert 3 < len(held) < 40
     dense = DenseBody(sim.solvers[0].rests[0], STUFF.damping)

@@ -53,7 +53,7 @@ def test_a_stack_stands(top, device):
     scene.add_body(upper, STUFF, method=top, name="high", position=(0, 0.77, 0))
     scene.add_plane()
     sim = scene.build(device)
-    assert sim.substeps >= 4
+    assert sim.substeps == 1 if top == "layered" else sim.substeps >= 4
     sim.frame(90)
     heights = [sim.positions(name)[:, 1].mean() for name in ("low", "middle", "high")]
     np.testing.assert_allclose(heights, [0.149, 0.448, 0.748], atol=0.006)
