@@ -191,7 +191,7 @@ def assemble(entries: list[BodyEntry]) -> Model:
 def _with_corners(entry: BodyEntry) -> BodyEntry:
     """A sheet that can tear, seen by triangles with corners of their own; other bodies as they are."""
     material, mesh = entry.spec.material, entry.mesh
-    if not isinstance(mesh, SurfaceMesh) or material.fracture_strain is None:
+    if not isinstance(mesh, SurfaceMesh) or material.breaks_at is None:
         return entry
     if entry.method == "xpbd":
         if _why_whole(entry):
@@ -218,7 +218,7 @@ def _why_whole(entry: BodyEntry) -> str:
 def _pieces(entry: BodyEntry, part: _Part) -> Pieces | None:
     """The seen surface of a body that can break, cut along the borders of its clusters; None for other bodies."""
     clusters = part.elements.clusters
-    if entry.spec.material.fracture_strain is None or part.rest_shape is None:
+    if entry.spec.material.breaks_at is None or part.rest_shape is None:
         return None
     if clusters is None:
         raise InputError(
@@ -238,7 +238,7 @@ def _pieces(entry: BodyEntry, part: _Part) -> Pieces | None:
 
 def _yield_notes(entry: BodyEntry) -> list[str]:
     """What the user should know where a material's yield strain has no effect."""
-    if entry.spec.material.yield_strain is None:
+    if entry.spec.material.yields_at is None:
         return []
     if entry.method == "layered":
         return []
@@ -251,7 +251,7 @@ def _yield_notes(entry: BodyEntry) -> list[str]:
 
 def _fracture_notes(entry: BodyEntry, part: _Part) -> list[str]:
     """What the user should know of how a body can break."""
-    limit, clusters = entry.spec.material.fracture_strain, part.elements.clusters
+    limit, clusters = entry.spec.material.breaks_at, part.elements.clusters
     if limit is None:
         return []
     if entry.method == "mass_spring" and isinstance(entry.mesh, (SurfaceMesh, RodMesh)):
@@ -277,7 +277,7 @@ def _tubes(entry: BodyEntry, rods: RodMesh | None) -> tuple[Tubes | None, Surfac
     """The tubes of rods, by places, and the skin that is seen of a body: theirs, or the one it was given."""
     if entry.skin is not None or rods is None:
         return None, entry.skin
-    breaks = entry.method in ("mass_spring", "xpbd") and entry.spec.material.fracture_strain is not None
+    breaks = entry.method in ("mass_spring", "xpbd") and entry.spec.material.breaks_at is not None
     tubes = Tubes.of(rods, breaks=breaks)
     return tubes, tubes.surface(rods.vertices, entry.name)
 

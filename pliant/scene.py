@@ -238,7 +238,7 @@ class Scene(SceneColliders, SceneHolding):
                     f"{where}.wrinkles",
                     "Leave it out, or give a SurfaceMesh and no skin",
                 )
-            if as_material(material, f"{where}.material").fracture_strain is not None:
+            if as_material(material, f"{where}.material").breaks_at is not None:
                 raise InputError(
                     "a sheet that can break or tear has no wrinkles",
                     f"{where}.wrinkles",

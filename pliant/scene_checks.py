@@ -106,7 +106,8 @@ def filled(material: Material, fill: float, where: str) -> Material:
         raise InputError(f"{fill!r} is not a part of the whole", where, "Give a number above 0, at most 1")
     if fill == 1.0:
         return material
-    return dataclasses.replace(material, density=fill * material.density, young=fill * material.young)
+    scaled = {key: getattr(material, key) for key in ("density", "young", "yield_stress", "tear_strength")}
+    return dataclasses.replace(material, **{k: fill * value for k, value in scaled.items() if value is not None})
 
 
 def as_capacity(value: Any, where: str) -> float:

@@ -280,14 +280,14 @@ class Simulation(Touching):
                 self._parting.follow(body.name, links)
             if body.options.get("tears"):
                 self.skins.tear(body, self.torn_triangles(body.name))
-            if body.segments is not None and body.material.fracture_strain is not None:
+            if body.segments is not None and body.material.breaks_at is not None:
                 broken = self.broken_segments(body.name)
                 self.skins.break_rods(body, broken)
                 apart.append(body.segments[broken].astype(np.int64) + body.particles[0])
         self.quantities.forget(np.concatenate(apart))
         if any(body.options.get("tears") for body in self.model.bodies):
             self.wind.tear(np.concatenate([self.torn_triangles(body.name) for body in self.model.bodies]))
-        torn = [body for body in self.model.bodies if body.method == "mass_spring" and body.material.fracture_strain]
+        torn = [body for body in self.model.bodies if body.method == "mass_spring" and body.material.breaks_at]
         self.guard.forget([(body.springs[0], self.broken_springs(body.name)) for body in torn])
 
     def follow_restored(self) -> None:

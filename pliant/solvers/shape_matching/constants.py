@@ -107,8 +107,8 @@ def step_constants(matching: Matching, material: Material, stiffness: Stiffness,
     body.damp = 2.0 * b
     body.beta = 0.0 if matching.mode == "rigid" else matching.beta
     body.keep_volume = int(matching.keep_volume)
-    body.plastic = int(material.yield_strain is not None and matching.mode != "rigid")
-    body.yield_strain = material.yield_strain or 0.0
+    body.plastic = int(material.yields_at is not None and matching.mode != "rigid")
+    body.yield_strain = material.yields_at or 0.0
     body.creep = min(material.creep * dt, 1.0)
     body.plastic_limit = material.plastic_limit
     body.drag = material.drag / (1.0 + 0.5 * material.drag * dt)
