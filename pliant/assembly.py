@@ -59,6 +59,7 @@ class BodyEntry:
     painted: bool = False
     tears: bool = False
     wrinkles: WrinkleMap | None = None
+    calibrate: str | None = None
 
 
 @dataclasses.dataclass(eq=False)
@@ -168,6 +169,7 @@ def assemble(entries: list[BodyEntry]) -> Model:
                     "volume": entry.volume,
                     "rods": None if rods is None else (rods.segments, rods.radius),
                     "matching": entry.spec.matching,
+                    "calibration": entry.spec.calibration,
                     "tears": entry.tears,
                     "is_solid": _is_solid(entry),
                     "homes": None if pieces is None else pieces.homes,
@@ -318,6 +320,14 @@ def _corners(mesh: Mesh) -> np.ndarray:
     if isinstance(mesh, RodMesh):
         return mesh.segments
     return mesh.cubes if isinstance(mesh, VoxelLattice) else mesh.triangles
+
+
+def ordered(mesh: Mesh) -> Mesh:
+    """A mesh with its vertices in the order in which they are simulated."""
+    order, _ = _spatial_order(mesh)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return _reordered(mesh, order, rank)
 
 
 def _spatial_order(mesh: Mesh) -> tuple[np.ndarray, np.ndarray]:

@@ -17,6 +17,8 @@ from pliant.motion import turned_by
 from pliant.solvers import solver_class, solver_classes
 from pliant.vectors import as_vector
 
+CALIBRATE = ("off", "auto", "on")
+
 
 def new_name(name: str | None, kind: str, taken: list[str], what: str = "") -> str:
     """The name, or the next free number if none is given."""
@@ -108,6 +110,15 @@ def filled(material: Material, fill: float, where: str) -> Material:
         return material
     scaled = {key: getattr(material, key) for key in ("density", "young", "yield_stress", "tear_strength")}
     return dataclasses.replace(material, **{k: fill * value for k, value in scaled.items() if value is not None})
+
+
+def as_calibrate(value: Any, where: str) -> str | None:
+    """How a body is calibrated; None where the scene says it."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if value is None or value in CALIBRATE:
+        return value
+    raise InputError(f"{value!r} is not known", where, "Give true, false, 'on', 'auto' or 'off'")
 
 
 def as_capacity(value: Any, where: str) -> float:

@@ -73,7 +73,9 @@ class ShapeMatching:
             group, place = self._group_of(k)
             volume = float(model.particles.mass[slice(*body.particles)].sum()) / body.material.density
             moment = group.rests[place].moment
-            self.stiffness.append(body_stiffness(self.matchings[k], body.material, volume, moment))
+            self.stiffness.append(
+                body_stiffness(self.matchings[k], body.material, volume, moment, body.options["calibration"])
+            )
         self.body_index = wp.array(model.particles.body - model.particles.body[self.first], dtype=int, device=device)
         materials = [body.material for body in bodies]
         self.friction = wp.array([(m.friction, m.holding) for m in materials], dtype=wp.vec2, device=device)
