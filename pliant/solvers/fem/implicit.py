@@ -1,0 +1,174 @@
+"""The implicit step: backward Euler about the present state, or Newton's method on it."""
+
+from __future__ import annotations
+
+import numpy as np
+import warp as wp
+
+from pliant.launch import copy, launch
+from pliant.model.model import Model
+from pliant.model.state import State
+from pliant.solvers.fem import hold_kernels, newton_kernels, row_kernels, solve_kernels, tet_kernels
+from pliant.solvers.fem.data import Mesh, Pieces
+from pliant.solvers.fem.hold_kernels import Holds
+from pliant.solvers.fem.settings import FemSettings
+from pliant.solvers.fem.solve import Solve
+from pliant.solvers.fem.tables import Tables
+from pliant.solvers.protocol import World
+
+# How far held particles are put into what holds them, over the median edge.
+LEAN = 5e-3
+# Fractions of a Newton step that the search tries: 1, 1/2, 1/4, ...
+TRIALS = 6
+# Parts that the merit of a trial is added up from.
+CHUNKS = 512
+
+
+def make_holds(n: int, device: str) -> Holds:
+    """Nothing holds any particle."""
+    holds = Holds()
+    holds.how = wp.zeros(n, dtype=int, device=device)
+    holds.normal, holds.grip, holds.rub = (wp.zeros(n, dtype=wp.vec3, device=device) for _ in range(3))
+    holds.mu = wp.zeros(n, dtype=wp.vec2, device=device)
+    return holds
+
+
+class ImplicitStep:
+    """The tables and scratch arrays of the step.
+
+    Attributes:
+        rest_inv: inverse edges of each tet at rest [1/m]; plastic flow changes them.
+        turn: rotation of each tet, where the next search starts.
+        a: the last acceleration [m/s^2], from which a solve starts; impulse: what held each particle gave it [N s].
+    """
+
+    def __init__(
+        self, model: Model, mesh: Mesh, tables: Tables, world: World, settings: FemSettings, device: str
+    ) -> None:
+        self.model, self.mesh, self.world, self.settings, self.device = model, mesh, world, settings, device
+        self.first = model.bodies[0].particles[0]
+        self.count = model.bodies[-1].particles[1] - self.first
+        self.tets, self.edges = len(tables.corners), len(tables.edges)
+        n = model.particles.count
+        self.rest_inv = wp.array(tables.rest_inv.astype(np.float32), dtype=wp.mat33, device=device)
+        turn = np.tile(np.array([0, 0, 0, 1], np.float32), (self.tets, 1))
+        self.turn = wp.array(turn, dtype=wp.quat, device=device)
+        self.neo_hookean = settings.energy == "neo_hookean"
+        self.pieces = Pieces()
+        self.pieces.gradient = wp.zeros(self.tets, dtype=wp.mat44, device=device)
+        self.pieces.force = wp.zeros(self.tets, dtype=wp.mat33, device=device)
+        more = self.tets if self.neo_hookean else 0
+        self.pieces.left, self.pieces.stretch = (wp.zeros(more, dtype=wp.mat33, device=device) for _ in range(2))
+        self.pieces.straight, self.pieces.crossed = (wp.zeros(more, dtype=wp.vec3, device=device) for _ in range(2))
+        self.block = wp.zeros(2 * self.edges + 1, dtype=wp.mat33, device=device)
+        self.diagonal, self.inverse = (wp.zeros(n, dtype=wp.mat33, device=device) for _ in range(2))
+        vectors = lambda k: [wp.zeros(n + 2, dtype=wp.vec3, device=device) for _ in range(k)]
+        self.force, self.gain, self.a, self.impulse = vectors(4)
+        self.now = make_holds(n, device)
+        self._has_search = False
+        if settings.iterations > 1:
+            self.allocate_search()
+        self.lean = LEAN * float(np.median(model.springs.rest_length))
+        self.solve = Solve(mesh, n, self.first, self.count, device)
+
+    def allocate_search(self) -> None:
+        """Make room for the search along a step of Newton's method."""
+        if self._has_search:
+            return
+        self._has_search = True
+        vectors = (wp.zeros(len(self.gain), dtype=wp.vec3, device=self.device) for _ in range(5))
+        self.change, self.zero, self.gain_trial, self.x_trial, self.carry_trial = vectors
+        self.parts = wp.zeros(CHUNKS, dtype=wp.float64, device=self.device)
+        self.merit = wp.zeros(1 + TRIALS, dtype=wp.float64, device=self.device)
+        self.fraction = wp.zeros(1, dtype=float, device=self.device)
+
+    def _each(self, kernel: object, inputs: list, outputs: list, grain: int = 4096) -> None:
+        launch(kernel, self.count, inputs, outputs, device=self.device, first=self.first, grain=grain)
+
+    def assemble(self, x: wp.array, carry: wp.array, dt: float) -> None:
+        """Matrix and elastic forces about positions x [m] for a step of dt [s]."""
+        tets = tet_kernels.neo_hookean_tets if self.neo_hookean else tet_kernels.corotated_tets
+        edges = row_kernels.neo_hookean_edges if self.neo_hookean else row_kernels.corotated_edges
+        inputs = [self.mesh, self.rest_inv, x, carry, dt]
+        launch(tets, self.tets, inputs, [self.turn, self.pieces], device=self.device, grain=1024)
+        launch(edges, self.edges, [self.mesh, self.pieces], [self.block], device=self.device, grain=1024)
+        self._each(row_kernels.diagonals, [self.mesh, self.block, dt], [self.diagonal, self.inverse], grain=1024)
+        self._each(row_kernels.gather_forces, [self.mesh, self.pieces], [self.force], grain=1024)
+
+    def advance(
+        self,
+        state: State,
+        before: Holds,
+        now: tuple[wp.array, ...],
+        later: tuple[wp.array, ...],
+        dt: float,
+        *,
+        at_rest: bool = False,
+    ) -> None:
+        """From (x, carry, v, v_carry) now to the same later.
+
+        At rest, where all velocities are zero, a step is one of Newton's method towards equilibrium, the better the
+        longer it is; planes do not look ahead then.
+        """
+        x, carry, v, _ = now
+        s, w = self.settings, state.inv_mass
+        gravity = wp.vec3(*self.world.gravity)
+        planes = 0 if at_rest else self.world.plane_count
+        self._each(
+            hold_kernels.begin_step,
+            [self.mesh, self.world.planes, planes, w, x, v, self.a, before, gravity, dt, s.rest_speed],
+            [self.now, self.gain],
+        )
+        if not at_rest:
+            self.assemble(x, carry, dt)
+            self._solve(state, v, gravity, dt, self.gain, 1.0)
+        for _ in range(1 if at_rest else s.iterations - 1):
+            self._improve(state, now, gravity, dt)
+        self._each(
+            hold_kernels.end_step,
+            [self.mesh, w, *now, self.gain, self.solve.r, dt, self.lean],
+            [self.now, self.a, self.impulse, *later],
+        )
+
+    def _improve(self, state: State, now: tuple[wp.array, ...], gravity: wp.vec3, dt: float) -> None:
+        """One more step of Newton's method: a solve about where the velocities lead to, and a search along it."""
+        x, carry, v, _ = now
+        here = [x, carry, v, self.gain]
+        there = [self.gain_trial, self.x_trial, self.carry_trial]
+        self._each(newton_kernels.trial, [*here, self.gain, 0.0, dt], there)
+        self.assemble(self.x_trial, self.carry_trial, dt)
+        self._note_merit(state, v, gravity, dt, 0)
+        copy(self.change, self.zero)
+        self._solve(state, v, gravity, dt, self.change, 0.0)
+        for t in range(TRIALS):
+            self._each(newton_kernels.trial, [*here, self.change, 0.5**t, dt], there)
+            self._note_merit(state, v, gravity, dt, 1 + t)
+        launch(newton_kernels.choose_fraction, 1, [self.merit, TRIALS], [self.fraction], device=self.device)
+        self._each(newton_kernels.take, [self.change, self.fraction], [self.gain])
+
+    def _note_merit(self, state: State, v: wp.array, gravity: wp.vec3, dt: float, place: int) -> None:
+        """Store what implicit Euler minimises at the trial."""
+        forced = [state.f_ext, int(self.world.has_f_ext), state.inv_mass, v, self.gain_trial, self.now, gravity, dt]
+        span = [self.first, self.count, CHUNKS]
+        particles = [self.mesh, self.block, *forced, *span]
+        launch(newton_kernels.merit_particles, CHUNKS, particles, [self.parts], device=self.device, grain=64)
+        tets = [self.mesh, self.rest_inv, self.x_trial, self.carry_trial, self.turn, int(self.neo_hookean)]
+        inputs = [*tets, self.tets, CHUNKS]
+        launch(newton_kernels.merit_tets, CHUNKS, inputs, [self.parts], device=self.device, grain=64)
+        launch(newton_kernels.note_merit, 1, [self.parts, place], [self.merit], device=self.device)
+
+    def _solve(
+        self, state: State, v: wp.array, gravity: wp.vec3, dt: float, change: wp.array, ahead: float
+    ) -> None:
+        """Solve for the gain itself, or for its change; the residual is that of the present gain."""
+        solve, w = self.solve, state.inv_mass
+        rows = [self.mesh, self.block, self.diagonal, self.inverse, self.force]
+        outside = [state.f_ext, int(self.world.has_f_ext)]
+        self._each(
+            solve_kernels.begin_rows,
+            [*rows, *outside, w, v, self.now, self.gain, gravity, dt, ahead],
+            [solve.r, solve.z, solve.size],
+            grain=1024,
+        )
+        solve.begin(self.settings.cg_tolerance)
+        solve.run(w, self.now, self.diagonal, self.block, self.inverse, change, self.settings.cg_iterations)
