@@ -37,11 +37,18 @@ class BlockMatrix:
         return BlockMatrix(rows, of_row, unique % count, blocks, count)
 
     def __matmul__(self, u: np.ndarray) -> np.ndarray:
-        """Product with displacements (n, 3)."""
-        parts = np.einsum("kij,kj->ki", self.blocks, u[self.column])
-        out = np.zeros((self.count, 3))
+        """Product with displacements (n, 3), or with several at once (n, 3, k)."""
+        several = u[..., None] if u.ndim == 2 else u
+        parts = np.matmul(self.blocks, several[self.column])
+        out = np.zeros_like(several)
         out[self.of_row] = np.add.reduceat(parts, self.rows)
-        return out
+        return out.reshape(u.shape)
+
+    def plus(self, other: BlockMatrix, own: float, others: float) -> BlockMatrix | None:
+        """The sum of both with weights, if they have blocks at the same places; None if not."""
+        if not np.array_equal(self.column, other.column) or not np.array_equal(self.rows, other.rows):
+            return None
+        return dataclasses.replace(self, blocks=own * self.blocks + others * other.blocks)
 
     def diagonal(self) -> np.ndarray:
         """The blocks on the diagonal (n, 3, 3)."""

@@ -11,7 +11,7 @@ from pliant.solvers.shape_matching.rest import RestClusters, functions
 
 @dataclasses.dataclass(eq=False)
 class ClusterStiffness:
-    """Three parts of the energy of `solvers/shape_matching/energy.py`: K = w^2 (left + (1 - beta) strain + beta volume).
+    """The energy of `solvers/shape_matching/energy.py` in parts: K = w^2 (left + (1 - beta) strain + beta volume).
 
     Each is a quadratic form of the members' places less what the clusters' sums say: with q the moments of the
     displacements (c, 3, order) about the centre, `left` is sum w |u|^2 - q Inv q, `strain` and `volume` are forms of q
@@ -29,6 +29,10 @@ class ClusterStiffness:
     owner: np.ndarray
     count: int
 
+    def __post_init__(self) -> None:
+        self.by_particle = np.argsort(self.rest.member, kind="stable")
+        self.particles, self.first = np.unique(self.rest.member[self.by_particle], return_index=True)
+
     @staticmethod
     def of(rest: RestClusters, count: int, keep_volume: bool) -> ClusterStiffness:
         order = rest.means.shape[1]
@@ -37,31 +41,30 @@ class ClusterStiffness:
         return ClusterStiffness(rest, basis, _forms(rest, basis, keep_volume), owner, count)
 
     def products(self, u: np.ndarray) -> np.ndarray:
-        """The three parts times displacements (n, 3): (3, n, 3)."""
+        """The three parts times displacements (n, 3): (3, n, 3), or times several at once (n, 3, k)."""
+        if u.ndim == 2:
+            return self.products(u[..., None])[..., 0]
         rest, owner = self.rest, self.owner
         moved = u[rest.member]
-        centre = np.add.reduceat(rest.weight[:, None] * moved, rest.starts[:-1])
+        centre = np.add.reduceat(rest.weight[:, None, None] * moved, rest.starts[:-1])
         arm = moved - centre[owner]
-        moments = np.add.reduceat(
-            rest.weight[:, None, None] * arm[:, :, None] * self.basis[:, None, :], rest.starts[:-1]
-        )
-        answers = np.einsum("pcab,cb->pca", self.forms, moments.reshape(rest.count, -1))
-        answers = answers.reshape(3, rest.count, 3, -1)
-        out = np.zeros((3, self.count, 3))
-        scale = (rest.weight * rest.mass[owner])[:, None]
+        weighed = rest.weight[:, None] * self.basis
+        moments = np.add.reduceat(arm[:, :, None, :] * weighed[:, None, :, None], rest.starts[:-1])
+        flat = moments.reshape(rest.count, -1, u.shape[2])
+        scale = (rest.weight * rest.mass[owner])[:, None, None]
+        out = np.zeros((3, *u.shape))
         for part in range(3):
-            pull = np.einsum("kij,kj->ki", answers[part][owner], self.basis)
+            answer = np.matmul(self.forms[part], flat).reshape(rest.count, 3, -1, u.shape[2])
+            pull = np.einsum("kijl,kj->kil", answer[owner], self.basis)
             if part == 0:
                 pull = arm + pull
-            for i in range(3):
-                out[part, :, i] = np.bincount(rest.member, (scale * pull)[:, i], self.count)
+            out[part, self.particles] = np.add.reduceat((scale * pull)[self.by_particle], self.first)
         return out
 
 
 def _forms(rest: RestClusters, basis: np.ndarray, keep_volume: bool) -> np.ndarray:
     """Matrices that turn moments q of displacements into the derivatives of the three energies by q."""
     count, order = rest.count, rest.means.shape[1]
-    owner = np.repeat(np.arange(count), np.diff(rest.starts))
     moments = np.add.reduceat(rest.weight[:, None, None] * basis[:, :, None] * basis[:, None, :], rest.starts[:-1])
     # the places whose moments are taken are in metres, those of the rest shape over the radius: the radii cancel but
     # for the functions, which stay as they are

@@ -11,33 +11,47 @@ TOLERANCE = 1e-5
 MOST = 6000
 
 
-def solve(product: Product, load: np.ndarray, inverse: np.ndarray, tolerance: float = TOLERANCE) -> np.ndarray | None:
-    """Displacements (n, 3) under a balanced load (n, 3), or None if they are not found.
+def solve(
+    product: Product,
+    loads: np.ndarray,
+    inverse: np.ndarray,
+    tolerance: float = TOLERANCE,
+    start: np.ndarray | None = None,
+) -> np.ndarray | None:
+    """Displacements (k, n, 3) under balanced loads (k, n, 3), or of one (n, 3); None if they are not found.
 
     Args:
-        product: the matrix, positive but for rigid motions.
-        load: [N], without sum and torque.
-        inverse: those of the blocks on the diagonal (n, 3, 3), or masses (n, 1) for a matrix near to theirs.
+        product: the matrix times displacements (n, 3, k), positive but for rigid motions.
+        loads: [N], without sum and torque.
+        inverse: those of the blocks on the diagonal (n, 3, 3), or numbers (n, 1) for a matrix near to theirs.
+        tolerance: of the residual, over the load, in the norm of the inverse.
+        start: displacements to begin with (k, n, 3).
     """
-    weigh = (lambda r: np.einsum("nij,nj->ni", inverse, r)) if inverse.ndim == 3 else (lambda r: inverse * r)
-    u, r = np.zeros_like(load), load.copy()
+    if loads.ndim == 2:
+        one = solve(product, loads[None], inverse, tolerance, None if start is None else start[None])
+        return None if one is None else one[0]
+    weigh = (lambda r: np.matmul(inverse, r)) if inverse.ndim == 3 else (lambda r: inverse[:, :, None] * r)
+    dots = lambda a, b: np.einsum("nik,nik->k", a, b)
+    right = np.ascontiguousarray(loads.transpose(1, 2, 0))
+    goal = tolerance**2 * dots(right, weigh(right))
+    u = np.zeros_like(right) if start is None else np.ascontiguousarray(start.transpose(1, 2, 0))
+    r = right if start is None else right - product(u)
     z = weigh(r)
-    p, rz = z, float((r * z).sum())
-    goal = tolerance**2 * rz
+    p, rz = z, dots(r, z)
     for _ in range(MOST):
+        if (rz <= goal).all():
+            return u.transpose(2, 0, 1)
         kp = product(p)
-        curve = float((p * kp).sum())
-        if curve <= 0.0:
+        curve = dots(p, kp)
+        if not (curve > 0.0)[rz > 0.0].all():
             return None
-        step = rz / curve
+        step = np.divide(rz, curve, out=np.zeros_like(rz), where=curve > 0.0)
         u, r = u + step * p, r - step * kp
         z = weigh(r)
-        new = float((r * z).sum())
-        if not np.isfinite(new):
+        new = dots(r, z)
+        if not np.isfinite(new).all():
             return None
-        if new <= goal:
-            return u
-        p, rz = z + (new / rz) * p, new
+        p, rz = z + np.divide(new, rz, out=np.zeros_like(rz), where=rz > 0.0) * p, new
     return None
 
 

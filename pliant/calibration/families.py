@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from pliant.calibration.cluster_stiffness import ClusterStiffness
-from pliant.calibration.conjugate import block_inverse
+from pliant.calibration.conjugate import Product, block_inverse
 from pliant.calibration.element_stiffness import spring_stiffness, volume_stiffness
 from pliant.calibration.fit import Family
 from pliant.materials import Material, spring_constants
@@ -25,11 +25,19 @@ def spring_family(x: np.ndarray, elements: Elements, material: Material) -> Fami
     springs = spring_stiffness(x, elements.springs)
     volumes = volume_stiffness(x, elements.tets, material.young)
     diagonals = springs.diagonal(), volumes.diagonal()
+
+    def whole(numbers: np.ndarray) -> Product:
+        both = springs.plus(volumes, numbers[0], numbers[1])
+        if both is not None:
+            return both.__matmul__
+        return lambda u: numbers[0] * (springs @ u) + numbers[1] * (volumes @ u)
+
     bulk = constants.volume_modulus / material.young
     # volumes should be kept about as well as the material says, and not cost many more steps
     most = 2.0 * bulk if bulk > 0.0 else material.bulk_modulus / material.young
     return Family(
         parts=lambda u: np.stack([springs @ u, volumes @ u]),
+        whole=whole,
         weights=lambda numbers: numbers,
         inverse=lambda numbers: block_inverse(numbers[0] * diagonals[0] + numbers[1] * diagonals[1]),
         start=(1.0, bulk),
@@ -62,6 +70,7 @@ def matched_family(
 
     family = Family(
         parts=stiffness.products,
+        whole=lambda numbers: lambda u: np.tensordot(weights(numbers), stiffness.products(u), axes=1),
         weights=weights,
         inverse=lambda numbers: 1.0 / (squared * numbers[0] * elements.mass[:, None]),
         start=(1.0 / (1.0 - beta), beta),

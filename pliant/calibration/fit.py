@@ -10,7 +10,7 @@ import numpy as np
 from pliant.calibration.conjugate import Product, solve
 
 Bounds = tuple[tuple[float, float], tuple[float, float]]
-ROUNDS = 3
+ROUNDS = 2
 """How often the fields that a fit is made from are taken anew."""
 GRID = 13
 """Values along each axis of the search."""
@@ -22,6 +22,7 @@ class Family:
 
     Attributes:
         parts: each part times displacements (n, 3): (p, n, 3).
+        whole: for two numbers, the sum of the parts times several displacements (n, 3, k).
         weights: from the two numbers to the weight of each part (p,).
         inverse: what conjugate gradients are preconditioned with, for two numbers.
         start: the two numbers without calibration. bounds: where they may lie.
@@ -29,21 +30,16 @@ class Family:
     """
 
     parts: Callable[[np.ndarray], np.ndarray]
+    whole: Callable[[np.ndarray], Product]
     weights: Callable[[np.ndarray], np.ndarray]
     inverse: Callable[[np.ndarray], np.ndarray]
     start: tuple[float, float]
     bounds: Bounds
     log: tuple[bool, bool]
 
-    def product(self, numbers: np.ndarray) -> Product:
-        weight = self.weights(numbers)
-        return lambda u: np.tensordot(weight, self.parts(u), axes=1)
-
-    def fields(self, numbers: np.ndarray, loads: np.ndarray) -> np.ndarray | None:
+    def fields(self, numbers: np.ndarray, loads: np.ndarray, start: np.ndarray | None = None) -> np.ndarray | None:
         """Displacements (4, n, 3) under the loads; None if the body falls apart under one."""
-        inverse = self.inverse(numbers)
-        found = [solve(self.product(numbers), load, inverse) for load in loads]
-        return None if any(u is None for u in found) else np.stack([u for u in found if u is not None])
+        return solve(self.whole(numbers), loads, self.inverse(numbers), start=start)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +58,7 @@ def fit(family: Family, loads: np.ndarray, wanted: np.ndarray, reference: np.nda
     numbers found so far. It costs a few solutions for any number of trials.
     """
     numbers = np.array(family.start)
-    fields = family.fields(numbers, loads)
+    fields = family.fields(numbers, loads, reference)
     if fields is None:
         return None
     before = _errors(loads, fields, wanted)
@@ -70,7 +66,7 @@ def fit(family: Family, loads: np.ndarray, wanted: np.ndarray, reference: np.nda
     space = np.concatenate([reference, fields])
     for _ in range(ROUNDS):
         numbers = _search(family, space, loads, wanted, best)
-        fields = family.fields(numbers, loads)
+        fields = family.fields(numbers, loads, fields)
         if fields is None:
             break
         errors = _errors(loads, fields, wanted)

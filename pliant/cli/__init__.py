@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from pliant.cli import bench, export, info, materials, prep, render, run, scenes, studio
+from pliant.cli import bench, calibrate, export, info, materials, prep, render, run, scenes, studio, test_material
 from pliant.errors import PliantError
 
-COMMANDS = (run, studio, scenes, prep, render, export, materials, info, bench)
+COMMANDS = (run, studio, scenes, prep, render, export, materials, test_material, calibrate, info, bench)
 USAGE_ERROR = 2
 INTERRUPTED = 130
 
