@@ -17,6 +17,7 @@ def solve(
     inverse: np.ndarray,
     tolerance: float = TOLERANCE,
     start: np.ndarray | None = None,
+    free: np.ndarray | None = None,
 ) -> np.ndarray | None:
     """Displacements (k, n, 3) under balanced loads (k, n, 3), or of one (n, 3); None if they are not found.
 
@@ -26,11 +27,16 @@ def solve(
         inverse: those of the blocks on the diagonal (n, 3, 3), or numbers (n, 1) for a matrix near to theirs.
         tolerance: of the residual, over the load, in the norm of the inverse.
         start: displacements to begin with (k, n, 3).
+        free: which particles may move under each load (k, n, 1), 1 or 0; all if not given.
     """
     if loads.ndim == 2:
-        one = solve(product, loads[None], inverse, tolerance, None if start is None else start[None])
+        begin, loose = (None if part is None else part[None] for part in (start, free))
+        one = solve(product, loads[None], inverse, tolerance, begin, loose)
         return None if one is None else one[0]
-    weigh = (lambda r: np.matmul(inverse, r)) if inverse.ndim == 3 else (lambda r: inverse[:, :, None] * r)
+    mask = 1.0 if free is None else free.transpose(1, 2, 0)
+    weigh = (
+        (lambda r: mask * np.matmul(inverse, r)) if inverse.ndim == 3 else (lambda r: mask * inverse[:, :, None] * r)
+    )
     dots = lambda a, b: np.einsum("nik,nik->k", a, b)
     right = np.ascontiguousarray(loads.transpose(1, 2, 0))
     goal = tolerance**2 * dots(right, weigh(right))
@@ -43,15 +49,16 @@ def solve(
             return u.transpose(2, 0, 1)
         kp = product(p)
         curve = dots(p, kp)
-        if not (curve > 0.0)[rz > 0.0].all():
+        active = rz > goal
+        if not (curve > 0.0)[active].all():
             return None
-        step = np.divide(rz, curve, out=np.zeros_like(rz), where=curve > 0.0)
+        step = np.divide(rz, curve, out=np.zeros_like(rz), where=active)
         u, r = u + step * p, r - step * kp
         z = weigh(r)
         new = dots(r, z)
         if not np.isfinite(new).all():
             return None
-        p, rz = z + np.divide(new, rz, out=np.zeros_like(rz), where=rz > 0.0) * p, new
+        p, rz = z + np.divide(new, rz, out=np.zeros_like(rz), where=active) * p, new
     return None
 
 

@@ -28,8 +28,6 @@ def add_parser(commands: Any) -> None:
 
 
 def action(args: argparse.Namespace) -> int:
-    import numpy as np
-
     from pliant.calibration.calibrate import Result, calibrate, why_not
     from pliant.calibration.loads import TESTS
     from pliant.errors import InputError
@@ -51,7 +49,7 @@ def action(args: argparse.Namespace) -> int:
         print(f"{entry.name}, {method}, {len(entry.source.vertices)} vertices, {origin}")
         print(f"{'':<12}" + "".join(f"{test:>10}" for test in TESTS) + f"{'all':>10}")
         for label, errors in (("before", made.before), ("after", made.after)):
-            shares = "".join(f"{100.0 * np.expm1(error):>8.1f} %" for error in errors)
+            shares = "".join(f"{100.0 * error:>8.1f} %" for error in errors)
             print(f"{label:<12}{shares}{100.0 * Result.size(errors):>8.1f} %")
         names = ("spring_factor", "bulk_over_young")
         if method == "shape_matching":
@@ -59,7 +57,7 @@ def action(args: argparse.Namespace) -> int:
         numbers = dict(zip(names, made.calibration.numbers, strict=True))
         print(", ".join(f"{key} {value:.4g}" for key, value in numbers.items()))
         table = {"body": entry.name, "method": method, "cached": made.cached, **numbers, "tests": TESTS}
-        rows.append({**table, "before": np.expm1(made.before), "after": np.expm1(made.after)})
+        rows.append({**table, "before": made.before, "after": made.after})
     if not rows:
         raise InputError("nothing was calibrated", args.body, "Give a body of tets or voxels")
     if args.json is not None:

@@ -34,8 +34,7 @@ class Reference:
 
     def under(self, load: np.ndarray) -> np.ndarray:
         """Displacements (n, 3) under forces (n, 3) [N]."""
-        free = self.free[:, :, None]
-        found = solve(lambda u: free * (self.matrix @ u), self.free * load, free * self.inverse)
+        found = solve(self.matrix.__matmul__, self.free * load, self.inverse, free=self.free)
         if found is None:
             raise InputError("finite elements found no equilibrium", "reference", "Use a mesh with better tets")
         return found

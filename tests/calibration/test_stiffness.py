@@ -7,7 +7,7 @@ import pliant
 from pliant.calibration.cluster_stiffness import ClusterStiffness
 from pliant.calibration.conjugate import block_inverse, solve
 from pliant.calibration.element_stiffness import spring_stiffness, tet_stiffness, volume_stiffness
-from pliant.calibration.loads import rigid_modes, test_loads
+from pliant.calibration.loads import FREE, rigid_modes, test_loads
 from pliant.mesh.cluster import kmeans_clusters
 from pliant.model.springs import Springs
 from pliant.model.tets import Tets, signed_volumes
@@ -77,8 +77,9 @@ def test_clusters_against_their_energy(order, keep_volume):
 def test_loads_neither_push_nor_turn():
     x, tets, rng = bar()
     mass = rng.uniform(0.5, 1.5, len(x))
-    loads = test_loads(x, mass)
-    for load in loads:
+    loads, free = test_loads(x, mass)
+    assert (free[: len(FREE)] == 1.0).all() and 0.0 < free[-1].mean() < 1.0
+    for load in loads[: len(FREE)]:
         assert np.abs(load).max() > 0.0
         sums = [(load * mode).sum() for mode in rigid_modes(x)]
         assert np.abs(sums).max() < 1e-12
