@@ -28,6 +28,7 @@ from pliant.launch import Recording, copy, record, run_if
 from pliant.model.model import Model
 from pliant.model.state import State
 from pliant.pins import Pins
+from pliant.plan import Plan
 from pliant.quantities import Quantities
 from pliant.skin.bodies import BodySkins
 from pliant.skin.pieces import PartingSkins
@@ -50,6 +51,7 @@ class Simulation(Touching):
         frame_dt: duration of a frame [s].
         frame_number: frames done.
         notes: what the user should know about how the scene was built.
+        plan: the steps that were chosen, and why; None where a step was given and none was estimated.
         scene: what it was built from; None where it was put together by hand.
     """
 
@@ -81,6 +83,7 @@ class Simulation(Touching):
         self.frame_number = 0
         self.notes: list[str] = []
         self.scene: Any = None
+        self.plan: Plan | None = None
         self.contacts = Contacts(state.count, pipeline.slots, device)
         self.body_contacts = contact_method(model, contact or ContactSettings(), device)
         self.notes += getattr(self.body_contacts, "notes", [])

@@ -55,8 +55,8 @@ class Result:
     def note(self) -> str:
         """What the user is told."""
         return (
-            f"calibrated against finite elements in {len(TESTS)} small tests: off by {100.0 * self.size(self.after):.1f} %, "
-            f"uncalibrated by {100.0 * self.size(self.before):.1f} %"
+            f"calibrated against finite elements in {len(TESTS)} small tests: off by "
+            f"{100.0 * self.size(self.after):.1f} %, uncalibrated by {100.0 * self.size(self.before):.1f} %"
         )
 
 

@@ -27,8 +27,8 @@ def test_loads(x: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
     Forces are in proportion to mass, as those of inertia are: so what they bend is what a moving body bends like. Along
     the longest principal axis a, with b across: s a for stretch, s^2 b for bend, s b + t a for shear, s a x r for
-    twist, and towards the middle for squeeze; less the part that would accelerate the body as a whole. A body that is held at one end of that
-    axis is pulled along it, and made to lean across it, by its own weight.
+    twist, and towards the middle for squeeze; less the part that would accelerate the body as a whole. A body that is
+    held at one end of that axis is pulled along it, and made to lean across it, by its own weight.
     """
     centre = np.average(x, axis=0, weights=mass)
     arm = x - centre

@@ -26,6 +26,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--size", type=float, default=0.5, metavar="M", help="its largest extent [m] (0.5)")
     parser.add_argument("--frames", type=int, default=90, metavar="N", help="frames of 1/60 s (90)")
     parser.add_argument("--reference-substeps", type=int, default=32, metavar="N", help="of the reference (32)")
+    parser.add_argument("--budget", default="16.7 ms", metavar="TIME", help="what a frame may take (16.7 ms)")
     parser.add_argument("--device", default="auto", metavar="DEVICE", help="cpu, cuda:0 or auto (the default)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all of it as JSON")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="also draw error against cost and over time, as PNG")
@@ -37,10 +38,12 @@ def action(args: argparse.Namespace) -> int:
     from pliant import lab
     from pliant.files import write_json
     from pliant.launch import pick_device
+    from pliant.units import read_quantity
     from pliant.lab.compare import compare
     from pliant.lab.file_scenes import scene_of_file
 
     device = pick_device(args.device)
+    budget = 1e3 * read_quantity(args.budget, "s", "--budget", plain=True)
     methods = args.methods.split(",") if args.methods else lab.testable_methods()
     source: Any = scene_of_file(args.asset) if args.asset.endswith(".toml") else args.asset
     found = compare(
@@ -57,6 +60,7 @@ def action(args: argparse.Namespace) -> int:
         progress=lambda text: print(f"{text} ...", flush=True),
     )
     print(found.table())
+    print(found.best(budget)[1])
     for lane in found.lanes:
         for note in lane.notes:
             print(f"{lane.way.name}: {note}")

@@ -87,6 +87,22 @@ class Comparison:
                      f"{100 * self.doubt:.2g} %")  # fmt: skip
         return "\n".join(lines)
 
+    def best(self, budget: float) -> tuple[Lane, str]:
+        """The most accurate way whose frames take at most `budget` [ms], or the fastest if there is none; and why."""
+        done = [lane for lane in self.lanes if not lane.stopped] or self.lanes
+        fast = [lane for lane in done if lane.cost <= budget]
+        if fast:
+            lane = min(fast, key=lambda lane: lane.error)
+            return lane, (
+                f"{lane.way.name} is the most accurate within {budget:.3g} ms a frame: "
+                f"off by {100 * lane.error:.2g} % in {lane.cost:.3g} ms"
+            )
+        lane = min(done, key=lambda lane: lane.cost)
+        return lane, (
+            f"none takes at most {budget:.3g} ms a frame; {lane.way.name} is nearest: {lane.cost:.3g} ms, "
+            f"{lane.cost / budget:.2g} times too slow, off by {100 * lane.error:.2g} %"
+        )
+
     def as_dict(self) -> dict[str, Any]:
         rows = []
         for lane in [*self.lanes, self.reference]:
