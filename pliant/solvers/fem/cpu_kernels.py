@@ -6,6 +6,8 @@ from pliant.solvers.fem.cpu_native import advance_rows, correct_rows, gather_edg
 from pliant.solvers.fem.data import Mesh, Pieces
 from pliant.solvers.fem.hold_kernels import Holds
 from pliant.solvers.fem.level_kernels import Level
+from pliant.solvers.fem.tet_kernels import corotated_tet
+from pliant.solvers.fem.tet_native import turn_tets
 
 wp.set_module_options({"enable_backward": False})
 
@@ -113,3 +115,30 @@ def correct_runs(
         begin, end, first, level.up_starts, level.up_node, level.up_weight, corrections,
         inv_mass, holds.how, holds.normal, going, z_inout,
     )  # fmt: skip
+
+
+@wp.kernel
+def corotated_tet_runs(
+    start: int,
+    mesh: Mesh,
+    rest_inv: wp.array(dtype=wp.mat33),
+    x: wp.array(dtype=wp.vec3),
+    carry: wp.array(dtype=wp.vec3),
+    dt: float,
+    count: int,
+    turn_inout: wp.array(dtype=wp.quat),
+    pieces: Pieces,
+    mark_out: wp.array(dtype=wp.uint8),
+):
+    """Forces and turned gradients of tets, run by run, the difficult ones one by one."""
+    c = start + wp.tid()
+    begin = c * RUN
+    end = wp.min(count, (c + 1) * RUN)
+    marked = turn_tets(
+        begin, end, mesh.corners, mesh.tet_body, mesh.awake, mesh.volume, rest_inv, mesh.moduli, x, carry, dt,
+        turn_inout, pieces.gradient, pieces.force, mark_out,
+    )  # fmt: skip
+    if marked > 0:
+        for t in range(begin, end):
+            if mark_out[t] != wp.uint8(0):
+                corotated_tet(t, mesh, rest_inv, x, carry, dt, turn_inout, pieces)

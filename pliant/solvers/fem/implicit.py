@@ -10,6 +10,7 @@ from pliant.model.model import Model
 from pliant.model.state import State
 from pliant.solvers.fem import cpu_kernels, hold_kernels, newton_kernels, row_kernels, solve_kernels, tet_kernels
 from pliant.solvers.fem.data import Mesh, Pieces
+from pliant.solvers.fem.descent import BlockDescent, make_step
 from pliant.solvers.fem.hold_kernels import Holds
 from pliant.solvers.fem.levels import Levels
 from pliant.solvers.fem.momentum import Momentum
@@ -55,6 +56,7 @@ class ImplicitStep:
         self.rest_inv = wp.array(tables.rest_inv.astype(np.float32), dtype=wp.mat33, device=device)
         turn = np.tile(np.array([0, 0, 0, 1], np.float32), (self.tets, 1))
         self.turn = wp.array(turn, dtype=wp.quat, device=device)
+        self.mark = wp.zeros(self.tets if device == "cpu" else 0, dtype=wp.uint8, device=device)
         self.neo_hookean = settings.energy == "neo_hookean"
         self.pieces = Pieces()
         self.pieces.gradient = wp.zeros(self.tets, dtype=wp.mat44, device=device)
@@ -72,6 +74,9 @@ class ImplicitStep:
             self.allocate_search()
         self.lean = LEAN * float(np.median(model.springs.rest_length))
         self.levels = Levels(model, mesh, tables, device) if settings.preconditioner == "lattices" else None
+        self.descent = None
+        if settings.integrator == "descent":
+            self.descent = BlockDescent(model, mesh, tables, settings.sweeps, device)
         self.momentum = Momentum(model, mesh, device)
         self.solve = Solve(mesh, n, self.first, self.count, self.levels, device)
 
@@ -91,9 +96,14 @@ class ImplicitStep:
 
     def assemble(self, x: wp.array, carry: wp.array, dt: float) -> None:
         """Matrix and elastic forces about positions x [m] for a step of dt [s]."""
-        tets = tet_kernels.neo_hookean_tets if self.neo_hookean else tet_kernels.corotated_tets
-        inputs = [self.mesh, self.rest_inv, x, carry, dt]
-        launch(tets, self.tets, inputs, [self.turn, self.pieces], device=self.device, grain=1024)
+        inputs, outputs = [self.mesh, self.rest_inv, x, carry, dt], [self.turn, self.pieces]
+        if self.neo_hookean or self.device != "cpu":
+            tets = tet_kernels.neo_hookean_tets if self.neo_hookean else tet_kernels.corotated_tets
+            launch(tets, self.tets, inputs, outputs, device=self.device, grain=1024)
+        else:
+            runs, inputs = -(-self.tets // int(cpu_kernels.RUN)), [*inputs, self.tets]
+            tets = cpu_kernels.corotated_tet_runs
+            launch(tets, runs, inputs, [*outputs, self.mark], device=self.device, grain=4)
         self._gather_edges()
         self._each(row_kernels.diagonals, [self.mesh, self.block, dt], [self.diagonal, self.inverse], grain=1024)
         self._each(row_kernels.gather_forces, [self.mesh, self.pieces], [self.force], grain=1024)
@@ -133,10 +143,17 @@ class ImplicitStep:
             [self.mesh, self.world.planes, planes, w, x, v, self.a, before, gravity, dt, s.rest_speed],
             [self.now, self.gain],
         )
-        if not at_rest:
+        if self.descent is not None and not at_rest:
+            step = make_step(
+                state, now, self.rest_inv, self.turn, gravity, dt,
+                has_f_ext=self.world.has_f_ext, neo_hookean=self.neo_hookean,
+            )  # fmt: skip
+            self.descent.solve(step, self.now, self.turn, self.gain, self.solve.r)
+        elif not at_rest:
             self.assemble(x, carry, dt)
             self._solve(state, v, gravity, dt, self.gain, 1.0)
-        for _ in range(1 if at_rest else s.iterations - 1):
+        more = 0 if self.descent is not None else s.iterations - 1
+        for _ in range(1 if at_rest else more):
             self._improve(state, now, gravity, dt)
         self.momentum.find(w, self.now, self.solve.r, dt)
         self._each(
