@@ -20,6 +20,7 @@ BENCHES = {
     "provot": "a cloth hung by two corners: which springs stretch too far, without and with Provot's limit",
     "integrators": "energy over time and largest stable step of every integrator, of one spring and of one cloth",
     "pile": "27 soft blocks that fall on each other, many bodies in a bowl: time of a frame with the overlap beside it",
+    "fem": "a soft block of finite elements: time of a frame with its error; a cantilever; iterations by mesh size",
     "layered": "tyres of a core under a soft layer: frames and contacts a second, the time of each stage",
     "detection": "time to find what may touch, by trees, hash grid, octree and all pairs; degenerate cases",
     "startup": "time from the start of the process to the first frame",

@@ -17,6 +17,8 @@ BODIES = {
         {"matching": {"mode": "linear", "clusters": 6, "clusters_by": "grids"}},
     ]
 }
+# Settings that let an integrator do less in every step.
+FEWER = {"descent": (("sweeps", 8),)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +32,11 @@ class Variant:
     @property
     def integrator(self) -> str:
         return dict(self.settings).get("integrator", "")
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether a step takes so long that tests make fewer of them."""
+        return self.integrator in ("implicit", "descent")
 
     @property
     def keywords(self) -> dict:
@@ -50,7 +57,7 @@ def variants() -> list[Variant]:
     for name, cls in solver_classes().items():
         choices = next((f.metadata["choices"] for f in dataclasses.fields(cls.Settings) if f.name == "integrator"), ())
         bodies = [tuple((k, tuple(v.items())) for k, v in body.items()) for body in BODIES.get(name, [{}])]
-        settings = [(("integrator", choice),) for choice in choices] or [()]
+        settings = [(("integrator", choice), *FEWER.get(choice, ())) for choice in choices] or [()]
         found += [Variant(name, chosen, body) for chosen in settings for body in bodies]
     return found
 

@@ -30,7 +30,7 @@ def drop(variant, device="cpu", substeps=9, mesh=None, pull=False):
 @pytest.mark.parametrize("substeps", [8, 9], ids=["even", "odd"])
 def test_recorded_equals_eager(variant, substeps, pull, device):
     recorded, eager = drop(variant, device, substeps, pull=pull), drop(variant, device, substeps, pull=pull)
-    frames = 4 if variant.integrator != "implicit" else 2
+    frames = 4 if not variant.is_slow else 2
     for _ in range(frames):
         recorded.frame()
         eager._tell_of_pins()
@@ -114,7 +114,7 @@ def test_same_run_same_bits(variant, device):
     runs = []
     for _ in range(2):
         sim = drop(variant, device)
-        sim.frame(5 if variant.integrator != "implicit" else 2)
+        sim.frame(5 if not variant.is_slow else 2)
         runs.append(bits(sim))
     assert runs[0] == runs[1]
 
@@ -127,7 +127,7 @@ def test_threads_do_not_matter(variant, set_threads, monkeypatch):
     for threads in (1, 2, 3):
         set_threads(threads)
         sim = drop(variant, mesh=mesh, substeps=15)
-        sim.frame(3 if variant.integrator != "implicit" else 1)
+        sim.frame(3 if not variant.is_slow else 1)
         runs.append(bits(sim))
     assert runs[0] == runs[1] == runs[2]
 

@@ -21,7 +21,7 @@ class FemBody:
 
 @wp.struct
 class Mesh:
-    """The tables of `tables.py` on the device."""
+    """The tables of `tables.py` on the device; moduli are lambda, mu [Pa], damping [s] and drag [1/s] of each body."""
 
     corners: wp.array(dtype=wp.vec4i)
     volume: wp.array(dtype=float)
@@ -37,6 +37,7 @@ class Mesh:
     mass: wp.array(dtype=float)
     body: wp.array(dtype=int)
     bodies: wp.array(dtype=FemBody)
+    moduli: wp.array(dtype=wp.vec4)
     awake: wp.array(dtype=int)
 
 

@@ -122,6 +122,7 @@ def end_step(
     v_carry: wp.array(dtype=wp.vec3),
     gains: wp.array(dtype=wp.vec3),
     r: wp.array(dtype=wp.vec3),
+    shift: wp.array(dtype=wp.vec3),
     dt: float,
     lean: float,
     now: Holds,
@@ -137,7 +138,8 @@ def end_step(
     What holds it gave the impulse -r. A surface that would have to pull lets go. A sticking particle that would need
     more than static friction begins to slide, against a friction that the next solve takes into account; a sliding one
     that friction would push back sticks. What has just landed feels friction at once. Held particles end a little
-    inside their surface, `lean` [m], so that the pipeline finds them there.
+    inside their surface, `lean` [m], so that the pipeline finds them there. `shift` is what the solve has left of the
+    velocity of a whole body.
     """
     i = start + wp.tid()
     how = now.how[i]
@@ -152,7 +154,7 @@ def end_step(
         a_out[i] = wp.vec3(0.0, 0.0, 0.0)
         impulse_out[i] = wp.vec3(0.0, 0.0, 0.0)
         return
-    gain = gains[i]
+    gain = gains[i] + shift[mesh.body[i]]
     a_out[i] = gain / dt
     push = wp.vec3(0.0, 0.0, 0.0)
     if how == SLIDES or how == STICKS or how == LANDS:

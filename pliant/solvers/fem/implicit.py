@@ -8,9 +8,12 @@ import warp as wp
 from pliant.launch import copy, launch
 from pliant.model.model import Model
 from pliant.model.state import State
-from pliant.solvers.fem import hold_kernels, newton_kernels, row_kernels, solve_kernels, tet_kernels
+from pliant.solvers.fem import cpu_kernels, hold_kernels, newton_kernels, row_kernels, solve_kernels, tet_kernels
 from pliant.solvers.fem.data import Mesh, Pieces
+from pliant.solvers.fem.descent import BlockDescent, make_step
 from pliant.solvers.fem.hold_kernels import Holds
+from pliant.solvers.fem.levels import Levels
+from pliant.solvers.fem.momentum import Momentum
 from pliant.solvers.fem.settings import FemSettings
 from pliant.solvers.fem.solve import Solve
 from pliant.solvers.fem.tables import Tables
@@ -53,6 +56,7 @@ class ImplicitStep:
         self.rest_inv = wp.array(tables.rest_inv.astype(np.float32), dtype=wp.mat33, device=device)
         turn = np.tile(np.array([0, 0, 0, 1], np.float32), (self.tets, 1))
         self.turn = wp.array(turn, dtype=wp.quat, device=device)
+        self.mark = wp.zeros(self.tets if device == "cpu" else 0, dtype=wp.uint8, device=device)
         self.neo_hookean = settings.energy == "neo_hookean"
         self.pieces = Pieces()
         self.pieces.gradient = wp.zeros(self.tets, dtype=wp.mat44, device=device)
@@ -61,7 +65,7 @@ class ImplicitStep:
         self.pieces.left, self.pieces.stretch = (wp.zeros(more, dtype=wp.mat33, device=device) for _ in range(2))
         self.pieces.straight, self.pieces.crossed = (wp.zeros(more, dtype=wp.vec3, device=device) for _ in range(2))
         self.block = wp.zeros(2 * self.edges + 1, dtype=wp.mat33, device=device)
-        self.diagonal, self.inverse = (wp.zeros(n, dtype=wp.mat33, device=device) for _ in range(2))
+        self.diagonal, self.inverse = (wp.zeros(n + 1, dtype=wp.mat33, device=device) for _ in range(2))
         vectors = lambda k: [wp.zeros(n + 2, dtype=wp.vec3, device=device) for _ in range(k)]
         self.force, self.gain, self.a, self.impulse = vectors(4)
         self.now = make_holds(n, device)
@@ -69,7 +73,12 @@ class ImplicitStep:
         if settings.iterations > 1:
             self.allocate_search()
         self.lean = LEAN * float(np.median(model.springs.rest_length))
-        self.solve = Solve(mesh, n, self.first, self.count, device)
+        self.levels = Levels(model, mesh, tables, device) if settings.preconditioner == "lattices" else None
+        self.descent = None
+        if settings.integrator == "descent":
+            self.descent = BlockDescent(model, mesh, tables, settings.sweeps, device)
+        self.momentum = Momentum(model, mesh, device)
+        self.solve = Solve(mesh, n, self.first, self.count, self.levels, device)
 
     def allocate_search(self) -> None:
         """Make room for the search along a step of Newton's method."""
@@ -87,13 +96,28 @@ class ImplicitStep:
 
     def assemble(self, x: wp.array, carry: wp.array, dt: float) -> None:
         """Matrix and elastic forces about positions x [m] for a step of dt [s]."""
-        tets = tet_kernels.neo_hookean_tets if self.neo_hookean else tet_kernels.corotated_tets
-        edges = row_kernels.neo_hookean_edges if self.neo_hookean else row_kernels.corotated_edges
-        inputs = [self.mesh, self.rest_inv, x, carry, dt]
-        launch(tets, self.tets, inputs, [self.turn, self.pieces], device=self.device, grain=1024)
-        launch(edges, self.edges, [self.mesh, self.pieces], [self.block], device=self.device, grain=1024)
+        inputs, outputs = [self.mesh, self.rest_inv, x, carry, dt], [self.turn, self.pieces]
+        if self.neo_hookean or self.device != "cpu":
+            tets = tet_kernels.neo_hookean_tets if self.neo_hookean else tet_kernels.corotated_tets
+            launch(tets, self.tets, inputs, outputs, device=self.device, grain=1024)
+        else:
+            runs, inputs = -(-self.tets // int(cpu_kernels.RUN)), [*inputs, self.tets]
+            tets = cpu_kernels.corotated_tet_runs
+            launch(tets, runs, inputs, [*outputs, self.mark], device=self.device, grain=4)
+        self._gather_edges()
         self._each(row_kernels.diagonals, [self.mesh, self.block, dt], [self.diagonal, self.inverse], grain=1024)
         self._each(row_kernels.gather_forces, [self.mesh, self.pieces], [self.force], grain=1024)
+
+    def _gather_edges(self) -> None:
+        """The blocks of the matrix beside its diagonal."""
+        inputs = [self.mesh, self.pieces]
+        if self.neo_hookean or self.device != "cpu":
+            edges = row_kernels.neo_hookean_edges if self.neo_hookean else row_kernels.corotated_edges
+            launch(edges, self.edges, inputs, [self.block], device=self.device, grain=1024)
+        else:
+            runs = -(-self.edges // int(cpu_kernels.RUN))
+            edges = cpu_kernels.corotated_edge_runs
+            launch(edges, runs, [*inputs, self.edges], [self.block], device=self.device, grain=8)
 
     def advance(
         self,
@@ -119,14 +143,22 @@ class ImplicitStep:
             [self.mesh, self.world.planes, planes, w, x, v, self.a, before, gravity, dt, s.rest_speed],
             [self.now, self.gain],
         )
-        if not at_rest:
+        if self.descent is not None and not at_rest:
+            step = make_step(
+                state, now, self.rest_inv, self.turn, gravity, dt,
+                has_f_ext=self.world.has_f_ext, neo_hookean=self.neo_hookean,
+            )  # fmt: skip
+            self.descent.solve(step, self.now, self.turn, self.gain, self.solve.r)
+        elif not at_rest:
             self.assemble(x, carry, dt)
             self._solve(state, v, gravity, dt, self.gain, 1.0)
-        for _ in range(1 if at_rest else s.iterations - 1):
+        more = 0 if self.descent is not None else s.iterations - 1
+        for _ in range(1 if at_rest else more):
             self._improve(state, now, gravity, dt)
+        self.momentum.find(w, self.now, self.solve.r, dt)
         self._each(
             hold_kernels.end_step,
-            [self.mesh, w, *now, self.gain, self.solve.r, dt, self.lean],
+            [self.mesh, w, *now, self.gain, self.solve.r, self.momentum.shift, dt, self.lean],
             [self.now, self.a, self.impulse, *later],
         )
 
@@ -167,8 +199,10 @@ class ImplicitStep:
         self._each(
             solve_kernels.begin_rows,
             [*rows, *outside, w, v, self.now, self.gain, gravity, dt, ahead],
-            [solve.r, solve.z, solve.size],
+            [solve.r, solve.free, solve.z, solve.size],
             grain=1024,
         )
-        solve.begin(self.settings.cg_tolerance)
+        if self.levels is not None:
+            self.levels.prepare(w, self.now, self.diagonal, dt)
+        solve.begin(w, self.now, self.settings.cg_tolerance)
         solve.run(w, self.now, self.diagonal, self.block, self.inverse, change, self.settings.cg_iterations)

@@ -15,15 +15,15 @@ def corner_gradient(gradient: wp.mat44, corner: int) -> wp.vec3:
 
 
 @wp.func
-def force_at(force: wp.mat33, corner: int) -> wp.vec3:
-    """Force at a corner of a tet, from those at the corners 1 to 3."""
+def row_of_corner(rows: wp.mat33, corner: int) -> wp.vec3:
+    """What belongs to a corner of a tet, a force or a rest gradient, from the rows for the corners 1 to 3."""
     if corner == 0:
         return wp.vec3(
-            -force[0, 0] - force[1, 0] - force[2, 0],
-            -force[0, 1] - force[1, 1] - force[2, 1],
-            -force[0, 2] - force[1, 2] - force[2, 2],
+            -rows[0, 0] - rows[1, 0] - rows[2, 0],
+            -rows[0, 1] - rows[1, 1] - rows[2, 1],
+            -rows[0, 2] - rows[1, 2] - rows[2, 2],
         )
-    return force[corner - 1]
+    return rows[corner - 1]
 
 
 @wp.kernel
@@ -99,5 +99,5 @@ def gather_forces(start: int, mesh: Mesh, pieces: Pieces, force_out: wp.array(dt
     total = wp.vec3()
     for s in range(mesh.corner_starts[i], mesh.corner_starts[i + 1]):
         code = mesh.corner_tets[s]
-        total += force_at(pieces.force[code >> 2], code & 3)
+        total += row_of_corner(pieces.force[code >> 2], code & 3)
     force_out[i] = total

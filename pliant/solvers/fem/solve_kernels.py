@@ -1,13 +1,15 @@
 """Conjugate gradients with one sum per iteration (Chronopoulos and Gear 1989), and their start.
 
-The scalars stay on the device, in float64: [r.u of the last iteration, alpha, beta, the r.u at which to stop, iterations
-done, r.u now].
+The scalars stay on the device, in float64: [r.z of the last iteration, alpha, beta, the measure of the residual at which
+to stop, iterations done, that measure now]. The measure is r.y with y = r preconditioned by the blocks of the particles
+alone, whatever else makes up z.
 """
 
 import warp as wp
 
 from pliant.solvers.fem.data import Mesh
 from pliant.solvers.fem.hold_kernels import SLIDES, Holds, filtered
+from pliant.solvers.fem.level_kernels import Level, from_nodes
 
 wp.set_module_options({"enable_backward": False})
 
@@ -38,6 +40,7 @@ def begin_rows(
     dt: float,
     ahead: float,
     r_out: wp.array(dtype=wp.vec3),
+    free_out: wp.array(dtype=wp.vec3),
     z_out: wp.array(dtype=wp.vec3),
     size_out: wp.array(dtype=wp.vec2),
 ):
@@ -50,6 +53,7 @@ def begin_rows(
     b = mesh.body[i]
     if mesh.awake[b] == 0:
         r_out[i] = wp.vec3(0.0, 0.0, 0.0)
+        free_out[i] = wp.vec3(0.0, 0.0, 0.0)
         z_out[i] = wp.vec3(0.0, 0.0, 0.0)
         size_out[i] = wp.vec2(0.0, 0.0)
         return
@@ -70,6 +74,7 @@ def begin_rows(
     free = filtered(r, inv_mass[i], holds.how[i], holds.normal[i])
     z = filtered(inverse[i] * free, inv_mass[i], holds.how[i], holds.normal[i])
     r_out[i] = r
+    free_out[i] = free
     z_out[i] = z
     measure = wp.vec2(0.0, 0.0)
     if inv_mass[i] > 0.0:
@@ -98,48 +103,51 @@ def product_rows(
 
 
 @wp.kernel
-def sum_pairs(
+def sum_sizes(
     start: int,
     a: wp.array(dtype=wp.vec2),
     first: int,
     count: int,
     chunks: int,
-    parts_out: wp.array(dtype=wp.vec2d),
+    parts_out: wp.array(dtype=wp.vec3d),
 ):
-    """One part of a sum: items c, c + chunks, c + 2 chunks, ... in this order, in float64."""
+    """One part of the sums of sizes: items c, c + chunks, c + 2 chunks, ... in this order, in float64."""
     c = start + wp.tid()
-    total = wp.vec2d()
+    total = wp.vec3d()
     for k in range(c, count, chunks):
         value = a[first + k]
-        total += wp.vec2d(wp.float64(value[0]), wp.float64(value[1]))
+        total += wp.vec3d(wp.float64(0.0), wp.float64(value[1]), wp.float64(value[0]))
     parts_out[c] = total
 
 
 @wp.kernel
-def dot_pairs(
+def dot_triples(
     start: int,
     r: wp.array(dtype=wp.vec3),
     z: wp.array(dtype=wp.vec3),
     w: wp.array(dtype=wp.vec3),
+    size: wp.array(dtype=wp.vec2),
     first: int,
     count: int,
     chunks: int,
-    parts_out: wp.array(dtype=wp.vec2d),
+    parts_out: wp.array(dtype=wp.vec3d),
 ):
-    """One part of r.z and of w.z: items c, c + chunks, c + 2 chunks, ... in this order, in float64."""
+    """One part of r.z, of w.z and of the measure: items c, c + chunks, ... in this order, in float64."""
     c = start + wp.tid()
     one = wp.float64(0.0)
     two = wp.float64(0.0)
+    three = wp.float64(0.0)
     for k in range(c, count, chunks):
         i = first + k
         one += wp.float64(wp.dot(r[i], z[i]))
         two += wp.float64(wp.dot(w[i], z[i]))
-    parts_out[c] = wp.vec2d(one, two)
+        three += wp.float64(size[i][0])
+    parts_out[c] = wp.vec3d(one, two, three)
 
 
 @wp.func
-def total_of(parts: wp.array(dtype=wp.vec2d), count: int) -> wp.vec2d:
-    total = wp.vec2d()
+def total_of(parts: wp.array(dtype=wp.vec3d), count: int) -> wp.vec3d:
+    total = wp.vec3d()
     for c in range(count):
         total += parts[c]
     return total
@@ -147,7 +155,7 @@ def total_of(parts: wp.array(dtype=wp.vec2d), count: int) -> wp.vec2d:
 
 @wp.kernel
 def begin_solve(
-    parts: wp.array(dtype=wp.vec2d),
+    parts: wp.array(dtype=wp.vec3d),
     count: int,
     tolerance: float,
     scalars_out: wp.array(dtype=wp.float64),
@@ -157,18 +165,18 @@ def begin_solve(
     total = total_of(parts, count)
     scalars_out[LAST] = wp.float64(0.0)
     scalars_out[ALPHA] = wp.float64(0.0)
-    goal = wp.max(total[0], total[1]) * wp.float64(tolerance) * wp.float64(tolerance)
+    goal = wp.max(total[2], total[1]) * wp.float64(tolerance) * wp.float64(tolerance)
     scalars_out[GOAL] = goal
     scalars_out[DONE] = wp.float64(0.0)
-    scalars_out[LEFT_OVER] = total[0]
+    scalars_out[LEFT_OVER] = total[2]
     going_out[0] = 0
-    if total[0] > goal:
+    if total[2] > goal:
         going_out[0] = 1
 
 
 @wp.kernel
 def find_lengths(
-    parts: wp.array(dtype=wp.vec2d),
+    parts: wp.array(dtype=wp.vec3d),
     count: int,
     most: int,
     scalars_inout: wp.array(dtype=wp.float64),
@@ -181,7 +189,7 @@ def find_lengths(
     rz = total[0]
     going = int(0)
     # a comparison with what is not a number is false
-    if rz > scalars_inout[GOAL] and scalars_inout[DONE] < wp.float64(most):
+    if total[2] > scalars_inout[GOAL] and scalars_inout[DONE] < wp.float64(most):
         going = 1
     beta = wp.float64(0.0)
     curve = total[1]
@@ -193,7 +201,7 @@ def find_lengths(
         alpha = rz / curve
     else:
         going = 0
-    scalars_inout[LEFT_OVER] = rz
+    scalars_inout[LEFT_OVER] = total[2]
     if going != 0:
         scalars_inout[LAST] = rz
         scalars_inout[ALPHA] = alpha
@@ -216,8 +224,10 @@ def advance(
     q_inout: wp.array(dtype=wp.vec3),
     gain_inout: wp.array(dtype=wp.vec3),
     r_inout: wp.array(dtype=wp.vec3),
+    free_out: wp.array(dtype=wp.vec3),
+    size_out: wp.array(dtype=wp.vec2),
 ):
-    """Move along the next direction d, with q = A d, and precondition what is free of the residual."""
+    """Move along the next direction d, with q = A d, and precondition what is free of the residual by its block."""
     i = start + wp.tid()
     if going[0] == 0:
         return
@@ -236,4 +246,26 @@ def advance(
     how = holds.how[i]
     n = holds.normal[i]
     free = filtered(r, inv_mass[i], how, n)
-    z_inout[i] = filtered(inverse[i] * free, inv_mass[i], how, n)
+    z = filtered(inverse[i] * free, inv_mass[i], how, n)
+    free_out[i] = free
+    z_inout[i] = z
+    size_out[i] = wp.vec2(wp.dot(free, z), 0.0)
+
+
+@wp.kernel
+def add_corrections(
+    start: int,
+    level: Level,
+    corrections: wp.array(dtype=wp.vec3),
+    inv_mass: wp.array(dtype=float),
+    holds: Holds,
+    going: wp.array(dtype=int),
+    first: int,
+    z_inout: wp.array(dtype=wp.vec3),
+):
+    """Add what the first lattice corrects to what the blocks of the particles do."""
+    i = start + wp.tid()
+    if going[0] == 0:
+        return
+    total = z_inout[i] + from_nodes(level, i - first, corrections)
+    z_inout[i] = filtered(total, inv_mass[i], holds.how[i], holds.normal[i])

@@ -131,5 +131,7 @@ def device_mesh(model: Model, tables: Tables, awake: wp.array, device: str) -> M
     mesh.mass = put(model.particles.mass.astype(np.float32), float)
     mesh.body = put((model.particles.body - first_body).astype(np.int32), int)
     mesh.bodies = wp.array([body_constants(body.material) for body in model.bodies], dtype=FemBody, device=device)
+    moduli = [(*lame(body.material), body.material.damping, body.material.drag) for body in model.bodies]
+    mesh.moduli = put(np.array(moduli, np.float32), wp.vec4)
     mesh.awake = awake
     return mesh

@@ -33,9 +33,9 @@ def with_coefficients(c: wp.mat33, first: float, second: float, third: float) ->
     )  # fmt: skip
 
 
-@wp.kernel
-def corotated_tets(
-    start: int,
+@wp.func
+def corotated_tet(
+    t: int,
     mesh: Mesh,
     rest_inv: wp.array(dtype=wp.mat33),
     x: wp.array(dtype=wp.vec3),
@@ -44,13 +44,9 @@ def corotated_tets(
     turn_inout: wp.array(dtype=wp.quat),
     pieces: Pieces,
 ):
-    """Forces and turned gradients; the rotation is found from that of the last step. A step's factor is dt^2 + dt times
-    the damping: the matrix is M + (dt^2 + dt damping) K."""
-    t = start + wp.tid()
-    b = mesh.tet_body[t]
-    if mesh.awake[b] == 0:
-        return
-    body = mesh.bodies[b]
+    """Forces and turned gradients of a tet; the rotation is found from that of the last step. A step's factor is dt^2 +
+    dt times the damping: the matrix is M + (dt^2 + dt damping) K."""
+    body = mesh.bodies[mesh.tet_body[t]]
     inv = rest_inv[t]
     f = edges_of(mesh.corners[t], x, carry) * inv
     turn = nearest_rotation(f, turn_inout[t])
@@ -64,6 +60,23 @@ def corotated_tets(
     w = volume * dt * (dt + body.damping)
     turned = inv * wp.transpose(r)
     pieces.gradient[t] = with_coefficients(turned, w * body.lame, w * (body.shear + half), w * (body.shear - half))
+
+
+@wp.kernel
+def corotated_tets(
+    start: int,
+    mesh: Mesh,
+    rest_inv: wp.array(dtype=wp.mat33),
+    x: wp.array(dtype=wp.vec3),
+    carry: wp.array(dtype=wp.vec3),
+    dt: float,
+    turn_inout: wp.array(dtype=wp.quat),
+    pieces: Pieces,
+):
+    """Forces and turned gradients of all tets that are awake."""
+    t = start + wp.tid()
+    if mesh.awake[mesh.tet_body[t]] != 0:
+        corotated_tet(t, mesh, rest_inv, x, carry, dt, turn_inout, pieces)
 
 
 @wp.kernel
