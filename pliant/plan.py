@@ -62,9 +62,10 @@ def make_plan(sim: Simulation, reason: str, wanted: float) -> Plan:
     """The plan of a simulation whose substeps are chosen."""
     methods = {}
     for solver in sim.solvers:
-        shown = ("integrator", "iterations", "newton_steps")
-        if getattr(solver.settings, "integrator", "implicit") not in ("implicit", "hybrid"):
-            shown = ("integrator", "iterations")
+        how = getattr(solver.settings, "integrator", "implicit")
+        shown = {"implicit": ("integrator", "iterations", "newton_steps"), "descent": ("integrator", "sweeps")}.get(
+            how, ("integrator", "iterations")
+        )
         methods[solver.name] = {key: getattr(solver.settings, key) for key in shown if hasattr(solver.settings, key)}
     softer = any(solver.is_held(sim.dt) for solver in sim.solvers)
     return Plan(sim.substeps, sim.dt, reason, sim.stable_dt, wanted, methods, softer)

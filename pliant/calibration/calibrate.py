@@ -13,7 +13,7 @@ from pliant.calibration.conjugate import block_inverse, solve
 from pliant.calibration.element_stiffness import tet_stiffness
 from pliant.calibration.families import matched_family, spring_family
 from pliant.calibration.fit import Fit, Problem, fit
-from pliant.calibration.loads import FREE, TESTS, test_loads, without_rigid
+from pliant.calibration.loads import TESTS, test_loads, without_rigid
 from pliant.files import write_json
 from pliant.materials import Material
 from pliant.mesh import cache
@@ -24,7 +24,7 @@ from pliant.solvers import solver_class
 from pliant.solvers.protocol import BodySpec, Calibration
 from pliant.solvers.shape_matching.settings import Matching
 
-VERSION = 4
+VERSION = 6
 SUFFIX = ".json"
 METHODS = ("mass_spring", "shape_matching")
 """Methods that have something to fit; the others have the stiffness of finite elements, or none to compare."""
@@ -154,8 +154,6 @@ def _make(method: str, mesh: Any, spec: BodySpec) -> Result | None:
     work = (loads * fields).sum(axis=(1, 2))
     problem = Problem(loads, free, mass, fields, clean)
     problem.wanted = fields = clean(fields, problem.held)
-    # frequency of the softest of the fields, by Rayleigh's quotient
-    slowest = float((work / (mass[None, :, None] * fields**2).sum(axis=(1, 2)))[: len(FREE)].min())
     volume = float(signed_volumes(x, tets.corners).sum())
     found: Fit | None
     rate = 1.0
@@ -165,7 +163,7 @@ def _make(method: str, mesh: Any, spec: BodySpec) -> Result | None:
         if elements.clusters is None:
             return None
         body = matched_family(x, elements, stuff, unit.matching, volume)
-        rate = slowest / body.squared
+        rate = body.damping_rate(fields, work) / body.squared
         found = fit(body.family, problem)
     if found is None:
         return None

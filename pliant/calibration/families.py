@@ -34,7 +34,7 @@ def spring_family(x: np.ndarray, elements: Elements, material: Material) -> Fami
 
     bulk = constants.volume_modulus / material.young
     # volumes should be kept about as well as the material says, and not cost many more steps
-    most = 2.0 * bulk if bulk > 0.0 else material.bulk_modulus / material.young
+    most = 1.25 * bulk if bulk > 0.0 else material.bulk_modulus / material.young
     return Family(
         parts=lambda u: np.stack([springs @ u, volumes @ u]),
         whole=whole,
@@ -48,10 +48,27 @@ def spring_family(x: np.ndarray, elements: Elements, material: Material) -> Fami
 
 @dataclasses.dataclass(eq=False)
 class MatchedBody:
-    """A shape-matched body: its family, and the square of the frequency that the material gives [1/s^2]."""
+    """A shape-matched body.
+
+    Attributes:
+        family: its stiffness. squared: the square of the frequency that the material gives [1/s^2].
+        stiffness: the parts of it.
+    """
 
     family: Family
     squared: float
+    stiffness: ClusterStiffness
+
+    def damping_rate(self, fields: np.ndarray, work: np.ndarray) -> float:
+        """Rate [1/s] per second of damping with which fields (t, n, 3) that take work (t,) die as they should.
+
+        A mode of frequency w should die at the rate damping * w^2. What is damped is the motion besides the clusters'
+        own rigid ones, which is but a part of it: u D u of u M u, so the rate is damping * (u K u) / (u D u).
+        """
+        parts = np.stack([self.stiffness.products(field)[:2].sum(axis=0) for field in fields])
+        damped = (fields * parts).sum(axis=(1, 2))
+        good = damped > 1e-9 * damped.max()
+        return float(np.exp(np.mean(np.log(work[good] / damped[good]))))
 
 
 def matched_family(
@@ -77,4 +94,4 @@ def matched_family(
         bounds=((0.01, 1000.0), (0.0, 0.0 if rigid else 1.0 - LEAST_FREE)),
         log=(True, False),
     )
-    return MatchedBody(family, squared)
+    return MatchedBody(family, squared, stiffness)

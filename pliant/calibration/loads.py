@@ -10,7 +10,7 @@ import numpy as np
 FREE = ("stretch", "bend", "shear", "twist", "squeeze")
 HELD = ("pull", "lean")
 TESTS = (*FREE, *HELD)
-END = 0.12
+END = 0.08
 """Part of a body's length that is held."""
 
 

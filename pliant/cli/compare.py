@@ -37,10 +37,10 @@ def add_parser(commands: Any) -> None:
 def action(args: argparse.Namespace) -> int:
     from pliant import lab
     from pliant.files import write_json
-    from pliant.launch import pick_device
-    from pliant.units import read_quantity
     from pliant.lab.compare import compare
     from pliant.lab.file_scenes import scene_of_file
+    from pliant.launch import pick_device
+    from pliant.units import read_quantity
 
     device = pick_device(args.device)
     budget = 1e3 * read_quantity(args.budget, "s", "--budget", plain=True)

@@ -69,7 +69,7 @@ class Outcome:
     notes: list[str]
 
 
-def _tip(specimen: Specimen, positions: np.ndarray, direction: np.ndarray) -> np.ndarray:
+def tip_displacement(specimen: Specimen, positions: np.ndarray, direction: np.ndarray) -> np.ndarray:
     """Mean displacement of the far end along a direction (k,) [m]."""
     return (positions[:, specimen.tip] - specimen.mesh.vertices[specimen.tip]).mean(axis=1) @ direction
 
@@ -80,12 +80,12 @@ def _ring(
     """Switch an acceleration on, of such a size that finite elements give in by `size` [m], and watch the tip."""
     reference = Reference(specimen, material)
     one = reference.field(direction)
-    strength = size / float(_tip(specimen, (specimen.mesh.vertices + one)[None], direction)[0])
+    strength = size / float(tip_displacement(specimen, (specimen.mesh.vertices + one)[None], direction)[0])
     field = strength * one
     frequency = reference.frequency(field)
     seen = watch(specimen, material, method, 1.0 / frequency, PERIODS, strength * direction)
-    values = _tip(specimen, seen.positions, direction)
-    ringing = fit_ringing(seen.times, values)
+    values = tip_displacement(specimen, seen.positions, direction)
+    ringing = fit_ringing(seen.times, values, frequency)
     damping = Quantity(test, "damping", "s", ringing.damping_time, None, material.damping)
     quantities = [
         Quantity(test, "displacement", "m", ringing.end, size, None),
@@ -167,7 +167,7 @@ def torsion(test: str, specimen: Specimen, material: Material, method: Method) -
     at = specimen.tip
     moved = seen.positions[:, at] - specimen.mesh.vertices[at]
     angle = np.einsum("kni,ni->k", moved, turn[at]) / (turn[at] ** 2).sum()
-    ringing = fit_ringing(seen.times, angle)
+    ringing = fit_ringing(seen.times, angle, frequency)
     quantities = [Quantity(test, "frequency", "Hz", ringing.frequency, frequency, None)]
     if specimen.is_bar:
         shear = lambda f: material.density * (4.0 * specimen.length * f) ** 2 / TORSION_OF_SQUARE

@@ -44,16 +44,21 @@ class Ringing:
         return math.inf if self.decay <= 0.0 else -math.log(share) / self.decay
 
 
-def fit_ringing(times: np.ndarray, values: np.ndarray) -> Ringing:
-    """The ringing nearest to values (n,) at times (n,) [s]: a search over decay and frequency, the rest is linear."""
+def fit_ringing(times: np.ndarray, values: np.ndarray, near: float | None = None) -> Ringing:
+    """The ringing nearest to values (n,) at times (n,) [s]: a search over decay and frequency, the rest is linear.
+
+    The search is around the frequency `near` [Hz], or around the largest of the spectrum.
+    """
     span = float(times[-1] - times[0])
     step = span / (len(times) - 1)
     spectrum = np.abs(np.fft.rfft((values - values.mean()) * np.hanning(len(values)), 8 * len(values)))
     peak = max(int(np.argmax(spectrum[4:])) + 4, 4) / (8.0 * len(values) * step)
     best = (math.inf, 0.0, 0.0)
     low, high = 0.2 * peak, min(2.0 * peak, 0.5 / step)
+    if near is not None:
+        low, high = 0.3 * near, min(3.0 * near, 0.5 / step)
     decays = np.concatenate([[0.0], np.geomspace(0.02 / span, 3.0 / step, 24)])
-    frequencies = np.concatenate([[0.0], np.linspace(low, high, 60)])
+    frequencies = np.concatenate([[0.0], np.linspace(low, high, 80)])
     for _ in range(4):
         for decay in decays:
             for frequency in frequencies:
@@ -61,7 +66,7 @@ def fit_ringing(times: np.ndarray, values: np.ndarray) -> Ringing:
                 if error < best[0]:
                     best = (error, float(decay), float(frequency))
         _, decay, frequency = best
-        gap = (frequencies[-1] - frequencies[-2]) if frequency > 0.0 else 0.1 * peak
+        gap = (frequencies[-1] - frequencies[-2]) if frequency > 0.0 else 0.1 * (peak if near is None else near)
         frequencies = np.linspace(max(frequency - gap, 0.0), frequency + gap, 15)
         width = max(0.25 * decay, 0.01 / span) if len(decays) > 16 else max(decays[1] - decays[0], 1e-12)
         decays = np.linspace(max(decay - width, 0.0), decay + width, 13)

@@ -44,7 +44,7 @@ class Calibration:
     Attributes:
         numbers: of a mass-spring body a factor of its spring constants, and the bulk modulus of its volumes over
             Young's modulus; of a shape-matched one the squared frequency over that of the material, and beta.
-        rate: of a shape-matched body: its slowest squared frequency over that of the material.
+        rate: of a shape-matched body: damping rate per damping, over the squared frequency of the material.
     """
 
     numbers: tuple[float, float]
