@@ -80,7 +80,8 @@ def advice(sim: Simulation, ms_per_frame: float) -> str:
     slow = ms_per_frame / (1e3 * sim.frame_dt)
     if slow <= 1.0:
         return ""
-    begin = f"A frame takes {ms_per_frame:.3g} ms, {slow:.2g} times its duration: it plays at {1.0 / slow:.2g} of real time."
+    begin = f"A frame takes {ms_per_frame:.3g} ms, {slow:.2g} times its duration"
+    begin += f": it plays at {1.0 / slow:.2g} of real time."
     plan = sim.plan
     if plan is None or plan.reason == "asked":
         return f"{begin} Fewer or larger elements, or fewer substeps, are faster."

@@ -249,7 +249,7 @@ def parsers():
 
 def test_every_command_and_option_is_documented():
     text = (DOCS / "command-line.md").read_text(encoding="utf-8")
-    parts = {m[1]: m[0] for m in re.finditer(r"^## pliant (\w+)\n.*?(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)}
+    parts = {m[1]: m[0] for m in re.finditer(r"^## pliant ([\w-]+)\n.*?(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)}
     for name, parser in parsers().items():
         assert name in parts, f"pliant {name}"
         for action in parser._actions:
