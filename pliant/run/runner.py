@@ -29,8 +29,8 @@ from pliant.files import cannot_write, make_parent, replace_file
 from pliant.mesh.io import write_mesh
 from pliant.mesh.look import Look
 from pliant.mesh.surface import SurfaceMesh
-from pliant.render.film import SUFFIXES
 from pliant.plan import advice
+from pliant.render.film import SUFFIXES
 from pliant.run.log import RunLog, without_infinities
 from pliant.run.progress import Progress
 from pliant.run.recording import make_film, open_recording, start_recording, write_sequence
