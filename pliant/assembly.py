@@ -242,10 +242,10 @@ def _yield_notes(entry: BodyEntry) -> list[str]:
     """What the user should know where a material's yield strain has no effect."""
     if entry.spec.material.yields_at is None:
         return []
-    if entry.method == "layered":
+    if entry.method in ("layered", "fem"):
         return []
     if not solver_class(entry.method).shares_rest:
-        return [f"yield_strain means nothing to the method '{entry.method}'; use method='shape_matching'"]
+        return [f"yield_strain means nothing to the method '{entry.method}'; use method='shape_matching' or 'fem'"]
     if entry.spec.matching.mode == "rigid":
         return ["yield_strain means nothing to rigid goals; use mode 'linear' or 'quadratic'"]
     return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -169,6 +170,21 @@ class Looking:
         hard other bodies and colliders press: the sizes of their forces on the vertex, added up.
         """
         return self._in_user_order(self.quantities.measure(name, self.state), body)
+
+    def tet_fields(self, body: str | int) -> Any:
+        """Strain, stress and volume of each tet of a finite-element body, see `TetFields` of solvers/fem/energy.py.
+
+        Unlike `quantity`, which is the same for every method, this is what the method itself computes with.
+        """
+        which = self.body(body)
+        solver = next(s for s in self.solvers if s.name == which.method)
+        if not hasattr(solver, "tet_fields"):
+            raise InputError(
+                f"a body of the method '{which.method}' has no stress in its tets",
+                f"body '{which.name}'",
+                "Use quantity('stress', body), or method='fem'",
+            )
+        return solver.tet_fields(which.name, self.state.x.numpy().astype(np.float64))
 
     def _in_user_order(self, array: wp.array, body: str | int | None) -> np.ndarray:
         values = array.numpy()

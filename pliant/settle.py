@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -50,10 +50,13 @@ def settle(
         tolerance: move of a step at which to stop, over the size of the bodies.
         most: steps that may be taken.
     """
-    for solver in sim.solvers:
+    solvers: list[Any] = list(sim.solvers)
+    for solver in solvers:
         if not hasattr(solver, "settle"):
             raise InputError(
-                f"the method '{solver.name}' finds no equilibrium by itself", "settle", "Use method='fem' for all bodies"
+                f"the method '{solver.name}' finds no equilibrium by itself",
+                "settle",
+                "Use method='fem' for all bodies",
             )
     as_count(most, "settle(most)")
     state = sim.state
@@ -63,7 +66,7 @@ def settle(
     saved = sim.frame_dt, sim.substeps
     step, move, last = sim.frame_dt, np.inf, np.inf
     taken, found = 0, False
-    for solver in sim.solvers:
+    for solver in solvers:
         solver.settle(True)
     sim._tell_of_pins()
     sim.world.has_f_ext = sim.is_forced() or load is not None
@@ -72,7 +75,7 @@ def settle(
         while taken < most and not found:
             sim.frame_dt = step
             state.v.zero_()
-            for solver in sim.solvers:
+            for solver in solvers:
                 solver.settle(True)
             sim.body_contacts.begin_frame(step)
             sim.attachments.begin_frame()
@@ -80,7 +83,7 @@ def settle(
             taken += 1
             before, points = points, state.x.numpy().copy()
             move = float(np.abs(points - before).max()) / size
-            if min(solver.step_taken() for solver in sim.solvers) == 0.0:
+            if min(solver.step_taken() for solver in solvers) == 0.0:
                 # nothing better along the way: rounding, if there was little left to do
                 found = step >= LONGEST * saved[0] * SHORTER and last <= ROUNDING * tolerance
                 step *= SHORTER
@@ -92,7 +95,7 @@ def settle(
         sim.frame_dt, sim.substeps = saved
         state.v.zero_()
         state.f_ext.zero_()
-        for solver in sim.solvers:
+        for solver in solvers:
             solver.settle(False)
     sim.guard.look(state)
     sim._skins_stale = True

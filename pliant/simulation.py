@@ -6,7 +6,7 @@ import importlib
 import math
 import time as clock
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from pliant.model.state import State
 from pliant.pins import Pins
 from pliant.plan import Plan
 from pliant.quantities import Quantities
+from pliant.settle import Settled, settle
 from pliant.skin.bodies import BodySkins
 from pliant.skin.pieces import PartingSkins
 from pliant.sleep.settings import SleepSettings
@@ -407,6 +408,19 @@ class Simulation(Touching):
         self.attachments.apply(self.state, self.dt)
         if self.body_contacts.active:
             self.body_contacts.finish(self.state, self.dt)
+
+    def settle(
+        self, *, loads: Mapping[str, np.ndarray] | None = None, tolerance: float = 2e-6, most: int = 100
+    ) -> Settled:
+        """Bring all bodies to rest where forces balance, by Newton's method; time does not pass. See `pliant.settle`.
+
+        Args:
+            loads: forces on the vertices of bodies by name [N] (n, 3), in the order of their meshes, which act besides.
+            tolerance: move of a step at which to stop, over the size of the bodies.
+            most: steps that may be taken.
+        """
+        self._look_before_change()
+        return settle(self, loads=loads, tolerance=tolerance, most=most)
 
     def stage_times(self, frames: int = 2) -> dict[str, float]:
         """Time of each stage per frame [ms], measured stage by stage outside the capture; the state is put back."""

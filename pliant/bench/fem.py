@@ -1,5 +1,5 @@
-"""`pliant bench fem`: a soft block of finite elements that falls on a floor: time of a frame with its error beside it, a
-cantilever against beam theory, and iterations of the solve against the size of the mesh."""
+"""`pliant bench fem`: a soft block of finite elements that falls on a floor: time of a frame with its error beside it,
+a cantilever against beam theory, and iterations of the solve against the size of the mesh."""
 
 from __future__ import annotations
 
@@ -33,8 +33,10 @@ def block(cells: int, device: str, **settings: Any) -> Simulation:
 
 def run(report: Report, device: str, quick: bool = False) -> None:
     cells = 8 if quick else 32
-    for integrator, settings in (("implicit", {}), ("descent", {"integrator": "descent"})):
-        _fall(report, device, cells, f"block of {cells}^3 cells, {integrator}", settings, quick)
+    _fall(report, device, cells, f"block of {cells}^3 cells, implicit", {}, quick)
+    # sweeps are for GPUs: a small block will do elsewhere
+    few = cells if device != "cpu" else min(cells, 12)
+    _fall(report, device, few, f"block of {few}^3 cells, descent", {"integrator": "descent"}, quick)
     _cantilever(report, device, quick)
     _iterations(report, device, quick)
 
@@ -55,7 +57,8 @@ def _fall(report: Report, device: str, cells: int, case: str, settings: dict[str
         iterations.append(sim.solvers[0].last_iterations())  # type: ignore[attr-defined]
     report.add(case, device, "ms_per_frame", 1e3 * float(np.median(times)), **sizes)
     report.add(case, device, "worst_ms_of_a_frame", 1e3 * float(max(times)))
-    report.add(case, device, "most_iterations", int(max(iterations)), median=int(np.median(iterations)))
+    if "integrator" not in settings:
+        report.add(case, device, "most_iterations", int(max(iterations)), median=int(np.median(iterations)))
     exact = block(cells, device, **REFERENCE)
     exact.frame(frames)
     wrong = np.abs(sim.positions() - exact.positions()).max()

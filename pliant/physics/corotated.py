@@ -1,8 +1,8 @@
 """Corotated linear elasticity of a tet: energy, stress, and a stiffness that is never negative.
 
-With F = R S, R the nearest rotation, the energy density is mu |S - I|^2 + lambda/2 tr(S - I)^2: linear elasticity in axes
-that turn with the tet. A tet that is inside out has the rotation of largest tr(R^T F) too, so it is pushed back through
-its flat state.
+With F = R S, R the nearest rotation, the energy density is mu |S - I|^2 + lambda/2 tr(S - I)^2: linear elasticity in
+axes that turn with the tet. A tet that is inside out has the rotation of largest tr(R^T F) too, so it is pushed back
+through its flat state.
 """
 
 import warp as wp

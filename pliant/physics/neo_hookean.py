@@ -1,8 +1,8 @@
 """Stable neo-Hookean elasticity of a tet (Smith, de Goes and Kim 2018): energy, stress, and its stiffness without its
 negative part.
 
-The energy density is m/2 (I - 3) + l/2 (J - a)^2 - m/2 log(I + 1) with I = tr(F^T F), J = det F and a = 1 + 3 m / (4 l);
-m = 4/3 mu and l = lambda + 5/6 mu give it Lame's moduli lambda and mu at rest (section 3.4). It is smooth and finite
+The energy density is m/2 (I - 3) + k/2 (J - a)^2 - m/2 log(I + 1) with I = tr(F^T F), J = det F and a = 1 + 3/4 m / k;
+m = 4/3 mu and k = lambda + 5/6 mu give it Lame's moduli lambda and mu at rest (section 3.4). It is smooth and finite
 for every F, also where it is flat or inside out.
 """
 
@@ -39,21 +39,21 @@ def neo_hookean_energy(f: wp.mat33d, lame: wp.float64, shear: wp.float64) -> wp.
     half = wp.float64(0.5)
     one = wp.float64(1.0)
     m = wp.float64(4.0) / wp.float64(3.0) * shear
-    l = lame + wp.float64(5.0) / wp.float64(6.0) * shear
-    rest = wp.float64(0.75) * m / l
+    bulk = lame + wp.float64(5.0) / wp.float64(6.0) * shear
+    rest = wp.float64(0.75) * m / bulk
     squares = wp.ddot(f, f)
     volume = wp.determinant(f) - one - rest
     shape = squares - wp.float64(3.0) - wp.log(wp.float64(0.25) * (squares + one))
-    return half * m * shape + half * l * (volume * volume - rest * rest)
+    return half * m * shape + half * bulk * (volume * volume - rest * rest)
 
 
 @wp.func
 def neo_hookean_stress(f: wp.mat33, lame: float, shear: float) -> wp.mat33:
-    """First Piola-Kirchhoff stress [Pa]: m (1 - 1 / (I + 1)) F + l (J - a) dJ/dF."""
+    """First Piola-Kirchhoff stress [Pa]: m (1 - 1 / (I + 1)) F + k (J - a) dJ/dF."""
     m = 4.0 / 3.0 * shear
-    l = lame + 5.0 / 6.0 * shear
+    bulk = lame + 5.0 / 6.0 * shear
     squares = wp.ddot(f, f)
-    return (m * squares / (squares + 1.0)) * f + (l * (wp.determinant(f) - 1.0) - 0.75 * m) * cofactor(f)
+    return (m * squares / (squares + 1.0)) * f + (bulk * (wp.determinant(f) - 1.0) - 0.75 * m) * cofactor(f)
 
 
 @wp.func
@@ -71,18 +71,18 @@ def positive_part(a: wp.mat33) -> wp.mat33:
 def neo_hookean_curvature(f: wp.mat33, lame: float, shear: float) -> Curvature:
     """The second derivative by its eigenvalues (section 4), those below zero left out."""
     m = 4.0 / 3.0 * shear
-    l = lame + 5.0 / 6.0 * shear
+    bulk = lame + 5.0 / 6.0 * shear
     found = Curvature()
     u, s, v = wp.svd3(f)
     found.left = u
     found.right = v
     squares = wp.dot(s, s)
     base = m * squares / (squares + 1.0)
-    push = l * (s[0] * s[1] * s[2] - 1.0) - 0.75 * m
+    push = bulk * (s[0] * s[1] * s[2] - 1.0) - 0.75 * m
     round = 2.0 * m / ((squares + 1.0) * (squares + 1.0))
     g = wp.vec3(s[1] * s[2], s[0] * s[2], s[0] * s[1])
     crossed = wp.mat33(0.0, s[2], s[1], s[2], 0.0, s[0], s[1], s[0], 0.0)
-    stretch = base * wp.identity(n=3, dtype=float) + round * wp.outer(s, s) + l * wp.outer(g, g) + push * crossed
+    stretch = base * wp.identity(n=3, dtype=float) + round * wp.outer(s, s) + bulk * wp.outer(g, g) + push * crossed
     found.stretch = positive_part(stretch)
     for c in range(3):
         flip = wp.max(base - push * s[c], 0.0)

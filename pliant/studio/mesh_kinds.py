@@ -21,6 +21,8 @@ KINDS: dict[str, tuple[type, ...]] = {
 }
 """Kinds of bodies as people call them, and their meshes."""
 PLASTIC = ("yield_strain", "yield_stress", "creep", "plastic_limit")
+# Methods whose bodies yield, besides those that share rest shapes.
+YIELDS = ("layered", "fem")
 WOVEN = ("young_weft", "shear", "bending")
 # Kinds of bodies that come apart at the fracture strain, by method; the other methods know of none.
 BREAKS = {
@@ -51,7 +53,7 @@ def takes_text(method: str) -> str:
 def idle_fields(method: str, kind: str) -> tuple[str, ...]:
     """Fields of a material that change nothing for a kind of body and a method; few if the kind is not known."""
     idle: list[str] = []
-    if not solver_class(method).shares_rest:
+    if not solver_class(method).shares_rest and method not in YIELDS:
         idle += PLASTIC
     if kind not in ("sheets", ""):
         idle.append("thickness")

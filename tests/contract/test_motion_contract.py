@@ -136,7 +136,15 @@ def test_momentum_is_kept(variant, device):
     # the others keep it to their order
     if variant.method == "shape_matching":
         assert drift < 5e-6
-    limit = {"symplectic": 3e-7, "verlet": 1e-5, "midpoint": 1e-5, "rk4": 3e-7, "euler": 2e-2, "implicit": 1e-2, "descent": 1e-2}
+    limit = {
+        "symplectic": 3e-7,
+        "verlet": 1e-5,
+        "midpoint": 1e-5,
+        "rk4": 3e-7,
+        "euler": 2e-2,
+        "implicit": 1e-2,
+        "descent": 1e-2,
+    }
     # XPBD is an implicit Euler step, whose forces act where the step ends: a spin decays with its rate squared and dt
     assert drift < limit.get(variant.integrator, 1e-2 if variant.method in ("xpbd", "baraff_witkin") else 1e-3)
     moved = after.mass_centre - centre - before.momentum / mass * sim.time

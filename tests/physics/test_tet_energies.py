@@ -25,9 +25,7 @@ def _corotated(
 ):
     i = wp.tid()
     r = wp.quat_to_matrix(nearest_rotation(f[i], wp.quat_identity()))
-    energy[i] = float(
-        corotated.corotated_energy(wp.mat33d(f[i]), wp.mat33d(r), wp.float64(lame), wp.float64(shear))
-    )
+    energy[i] = float(corotated.corotated_energy(wp.mat33d(f[i]), wp.mat33d(r), wp.float64(lame), wp.float64(shear)))
     stress[i] = corotated.corotated_stress(f[i], r, lame, shear)
     half = 0.5 * corotated.corotated_twist(f[i], r, lame, shear)
     for a in range(4):
@@ -87,11 +85,11 @@ def twin(energy, f):
         u, s, vt = np.linalg.svd(f)
         s[2] *= np.sign(np.linalg.det(u @ vt))
         return SHEAR * ((s - 1) ** 2).sum() + 0.5 * LAME * (s.sum() - 3) ** 2
-    m, l = 4 / 3 * SHEAR, LAME + 5 / 6 * SHEAR
-    alpha = 1 + 0.75 * m / l
+    m, k = 4 / 3 * SHEAR, LAME + 5 / 6 * SHEAR
+    alpha = 1 + 0.75 * m / k
     squares, volume = (f * f).sum(), np.linalg.det(f)
-    at_rest = 0.5 * l * (1 - alpha) ** 2 - 0.5 * m * np.log(4)
-    return 0.5 * m * (squares - 3) + 0.5 * l * (volume - alpha) ** 2 - 0.5 * m * np.log(squares + 1) - at_rest
+    at_rest = 0.5 * k * (1 - alpha) ** 2 - 0.5 * m * np.log(4)
+    return 0.5 * m * (squares - 3) + 0.5 * k * (volume - alpha) ** 2 - 0.5 * m * np.log(squares + 1) - at_rest
 
 
 def slope(function, f, h=1e-5):
@@ -107,7 +105,9 @@ def slope(function, f, h=1e-5):
 
 def shapes_of_tets():
     rng = np.random.default_rng(0)
-    mild = [rotation(rng.normal(size=3), rng.uniform(0, 3)) @ (np.eye(3) + 0.3 * rng.normal(size=(3, 3))) for _ in range(30)]
+    mild = [
+        rotation(rng.normal(size=3), rng.uniform(0, 3)) @ (np.eye(3) + 0.3 * rng.normal(size=(3, 3))) for _ in range(30)
+    ]
     mild = [f for f in mild if np.linalg.det(f) > 0.2]
     wild = [rng.normal(size=(3, 3)) * 2 for _ in range(30)]
     wild += [rotation(rng.normal(size=3), 1.0) @ np.diag(s) for s in ([1, 1, -0.5], [2, 0.3, -1.2], [3, 1, 0.02])]
@@ -136,7 +136,7 @@ def test_rest_and_turned_rest_have_no_stress(energy, device):
         # stiffness at rest is that of linear elasticity, in turned axes
         strain = lambda g, r=r: 0.5 * (r.T @ g + g.T @ r) - np.eye(3)
         linear = lambda g, r=r, strain=strain: r @ (2 * SHEAR * strain(g) + LAME * np.trace(strain(g)) * np.eye(3))
-        exact = slope(lambda g: linear(g).ravel(), r).reshape(3, 3, 3, 3)
+        exact = slope(lambda g, linear=linear: linear(g).ravel(), r).reshape(3, 3, 3, 3)
         blocks = np.einsum("al,klij,bj->akbi", GRADIENTS, exact.transpose(2, 3, 0, 1), GRADIENTS).reshape(12, 12)
         np.testing.assert_allclose(stiffness[k], blocks, atol=1e-4)
 
@@ -159,7 +159,14 @@ def test_neo_hookean_stiffness_is_the_slope_of_its_stress_where_that_is_positive
 def test_stiffness_is_never_negative(energy, device):
     """Flat, collapsed to a line or a point, inverted, huge: symmetric, finite, and no eigenvalue below zero."""
     _, wild = shapes_of_tets()
-    odd = [np.zeros((3, 3)), np.diag([1.0, 1, 0]), np.diag([1.0, 0, 0]), -np.eye(3), np.diag([-1.0, 1, 1]), 50 * np.eye(3)]
+    odd = [
+        np.zeros((3, 3)),
+        np.diag([1.0, 1, 0]),
+        np.diag([1.0, 0, 0]),
+        -np.eye(3),
+        np.diag([-1.0, 1, 1]),
+        50 * np.eye(3),
+    ]
     _, stress, stiffness = ours(energy, np.array(wild + odd), device)
     assert np.isfinite(stress).all()
     assert np.isfinite(stiffness).all()

@@ -1,5 +1,5 @@
-"""The hot loops of the CPU in C++: one vector register holds a whole block of the matrix, which Warp's own code does not
-do. The formulas are those of `row_kernels.py` and `solve_kernels.py`, and tests compare both.
+"""The hot loops of the CPU in C++: one vector register holds a whole block of the matrix, which Warp's own code does
+not do. The formulas are those of `row_kernels.py` and `solve_kernels.py`, and tests compare both.
 
 Arrays that are read four or sixteen floats at a time have room behind their last item.
 """

@@ -12,19 +12,22 @@ from pliant.model.state import State
 from pliant.solvers.fem import descent_kernels as kernels
 from pliant.solvers.fem.data import Mesh
 from pliant.solvers.fem.hold_kernels import Holds
+from pliant.solvers.fem.momentum import Momentum
 from pliant.solvers.fem.tables import Tables
 
 
 class BlockDescent:
     """The colours of the particles, and the sweeps over them."""
 
-    def __init__(self, model: Model, mesh: Mesh, tables: Tables, sweeps: int, device: str) -> None:
+    def __init__(self, model: Model, mesh: Mesh, tables: Tables, momentum: Momentum, sweeps: int, device: str) -> None:
         self.mesh, self.sweeps, self.device = mesh, sweeps, device
         self.first = model.bodies[0].particles[0]
         self.count = model.bodies[-1].particles[1] - self.first
         self.tets = len(tables.corners)
         coloring = color_vertices((tables.edges - self.first).astype(np.int32), self.count)
         self.starts = [int(k) for k in coloring.starts]
+        self.momentum = momentum
+        self.landings = wp.zeros(momentum.chunks, dtype=int, device=device)
         self.order = wp.array((coloring.order + self.first).astype(np.int32), dtype=int, device=device)
 
     def solve(
@@ -32,10 +35,16 @@ class BlockDescent:
         step: kernels.Descent,
         holds: Holds,
         turn: wp.array,
+        a: wp.array,
         gain: wp.array,
         r: wp.array,
     ) -> None:
-        """Improve the gain of velocity by all sweeps, and write what is left."""
+        """Improve the gain of velocity by all sweeps, and write what is left; a is the last acceleration."""
+        spans, starts = self.momentum.spans, self.momentum.starts
+        counted = [self.landings]
+        launch(kernels.count_landings, self.momentum.chunks, [spans, holds], counted, device=self.device, grain=8)
+        begin_with = [self.mesh, starts, self.landings, step, holds, a]
+        launch(kernels.choose_start, self.count, begin_with, [gain], device=self.device, first=self.first)
         for _ in range(self.sweeps):
             for begin, end in zip(self.starts[:-1], self.starts[1:], strict=True):
                 launch(

@@ -6,11 +6,11 @@ implicit step, and every energy and constraint is the same.
 
 import warp as wp
 
-from pliant.physics.corotated import corotated_stress, corotated_twist
+from pliant.physics.corotated import corotated_stress
 from pliant.physics.neo_hookean import cofactor, neo_hookean_stress
 from pliant.physics.polar import nearest_rotation
 from pliant.solvers.fem.data import Mesh
-from pliant.solvers.fem.hold_kernels import SLIDES, Holds, filtered
+from pliant.solvers.fem.hold_kernels import LANDS, SLIDES, Holds, filtered, is_held
 from pliant.solvers.fem.row_kernels import row_of_corner
 from pliant.solvers.fem.tet_kernels import edges_of
 
@@ -49,9 +49,7 @@ class Local:
 
 
 @wp.func
-def velocity_edges(
-    corners: wp.vec4i, v: wp.array(dtype=wp.vec3), gain: wp.array(dtype=wp.vec3)
-) -> wp.mat33:
+def velocity_edges(corners: wp.vec4i, v: wp.array(dtype=wp.vec3), gain: wp.array(dtype=wp.vec3)) -> wp.mat33:
     """Differences of velocities from corner 0, as columns [m/s]."""
     v0 = v[corners[0]]
     g0 = gain[corners[0]]
@@ -68,8 +66,8 @@ def own_equation(
 ) -> Local:
     """What is left of the equation of a particle where the velocities lead to.
 
-    Damping is a stress 2 mu E' + lambda tr E' times its time, with E' the rate of Green's strain: it does not slow a
-    body that turns.
+    Damping is a stress 2 mu E' + lambda tr E' times its time, with E' the rate of Green's strain about the start of
+    the step: it does not slow a body that turns.
     """
     found = Local()
     dt = step.dt
@@ -90,7 +88,8 @@ def own_equation(
         corners = mesh.corners[t]
         inv = step.rest_inv[t]
         rate = velocity_edges(corners, step.v, gain)
-        f = (edges_of(corners, step.x, step.carry) + dt * rate) * inv
+        before = edges_of(corners, step.x, step.carry)
+        f = (before + dt * rate) * inv
         b = row_of_corner(inv, corner)
         volume = mesh.volume[t]
         stress = wp.mat33()
@@ -110,25 +109,75 @@ def own_equation(
             r = wp.quat_to_matrix(nearest_rotation(f, step.turn[t]))
             stress = corotated_stress(f, r, body.lame, body.shear)
             if with_diagonal != 0:
-                half = 0.5 * corotated_twist(f, r, body.lame, body.shear)
+                # never less than the curvature, so that no move overshoots: that of |F - R|^2 is at most 2
+                tight = wp.max(wp.ddot(r, f) - 3.0, 0.0)
                 c = r * b
                 stiff += volume * (
-                    (body.lame + body.shear - half) * wp.outer(c, c) + ((body.shear + half) * wp.dot(b, b)) * one
+                    body.lame * wp.outer(c, c) + ((2.0 * body.shear + body.lame * tight) * wp.dot(b, b)) * one
                 )
         if body.damping > 0.0:
-            strain_rate = wp.transpose(f) * (rate * inv)
+            old = before * inv
+            strain_rate = wp.transpose(old) * (rate * inv)
             strain_rate = 0.5 * (strain_rate + wp.transpose(strain_rate))
-            stress += body.damping * f * (2.0 * body.shear * strain_rate + (body.lame * wp.trace(strain_rate)) * one)
+            stress += body.damping * old * (2.0 * body.shear * strain_rate + (body.lame * wp.trace(strain_rate)) * one)
             if with_diagonal != 0:
-                fb = f * b
-                viscous += volume * (
-                    (body.shear * wp.dot(b, b)) * (f * wp.transpose(f)) + (body.shear + body.lame) * wp.outer(fb, fb)
-                )
+                fb = old * b
+                square = old * wp.transpose(old)
+                viscous += volume * ((body.shear * wp.dot(b, b)) * square + (body.shear + body.lame) * wp.outer(fb, fb))
         force -= volume * (stress * b)
     u = step.v[i] + gain[i]
     found.left = dt * (force - (m * body.drag) * u) - m * gain[i]
     found.diagonal = (m * (1.0 + dt * body.drag)) * one + (dt * dt) * stiff + (dt * body.damping) * viscous
     return found
+
+
+@wp.kernel
+def count_landings(start: int, spans: wp.array(dtype=wp.vec2i), holds: Holds, landings_out: wp.array(dtype=int)):
+    """How many particles of each run come to a surface in this step."""
+    c = start + wp.tid()
+    count = int(0)
+    for i in range(spans[c][0], spans[c][1]):
+        if holds.how[i] == LANDS:
+            count += 1
+    landings_out[c] = count
+
+
+@wp.kernel
+def choose_start(
+    start: int,
+    mesh: Mesh,
+    starts: wp.array(dtype=int),
+    landings: wp.array(dtype=int),
+    step: Descent,
+    holds: Holds,
+    a: wp.array(dtype=wp.vec3),
+    gain_inout: wp.array(dtype=wp.vec3),
+):
+    """Where sweeps begin: of the last acceleration only what is along gravity, as the paper has it; a body that hits
+    a surface begins where it is. Sweeps only go down from there, so what it can be deformed by is its own motion, and
+    not that of particles which fly on while others have been stopped."""
+    i = start + wp.tid()
+    b = mesh.body[i]
+    if step.inv_mass[i] == 0.0 or mesh.awake[b] == 0:
+        return
+    hits = int(0)
+    for c in range(starts[b], starts[b + 1]):
+        hits += landings[c]
+    square = wp.dot(step.gravity, step.gravity)
+    share = float(0.0)
+    if square > 0.0:
+        share = wp.clamp(wp.dot(a[i], step.gravity) / square, 0.0, 1.0)
+    gain = (step.dt * share) * step.gravity
+    if hits > 0:
+        gain = -step.v[i]
+    how = holds.how[i]
+    n = holds.normal[i]
+    if not is_held(how):
+        gain_inout[i] = gain
+    else:
+        # what is held keeps what holds it
+        held = gain_inout[i] - filtered(gain_inout[i], step.inv_mass[i], how, n)
+        gain_inout[i] = held + filtered(gain, step.inv_mass[i], how, n)
 
 
 @wp.kernel

@@ -33,12 +33,26 @@ class Holds:
 
 
 @wp.func
+def slides(how: int) -> bool:
+    """Whether a surface holds a particle along its normal only."""
+    landed = how == LANDS
+    return landed or how == SLIDES
+
+
+@wp.func
+def is_held(how: int) -> bool:
+    """Whether a surface holds a particle."""
+    left = how == LEFT
+    return not (left or how == FREE)
+
+
+@wp.func
 def filtered(value: wp.vec3, inv_mass: float, how: int, normal: wp.vec3) -> wp.vec3:
     """The part of a vector that is free: nothing of a pinned or sticking particle, the tangent plane of a sliding one
     (Baraff and Witkin 1998, section 5.3)."""
     if inv_mass == 0.0 or how == STICKS:
         return wp.vec3(0.0, 0.0, 0.0)
-    if how == SLIDES or how == LANDS:
+    if slides(how):
         return value - wp.dot(value, normal) * normal
     return value
 
@@ -101,7 +115,7 @@ def begin_step(
     gain = dt * a[i]
     if how == STICKS:
         gain = grip - v[i]
-    elif how == SLIDES or how == LANDS:
+    elif slides(how):
         gain = gain + (wanted - wp.dot(v[i] + gain, n)) * n
     now.how[i] = how
     now.normal[i] = n
@@ -157,7 +171,7 @@ def end_step(
     gain = gains[i] + shift[mesh.body[i]]
     a_out[i] = gain / dt
     push = wp.vec3(0.0, 0.0, 0.0)
-    if how == SLIDES or how == STICKS or how == LANDS:
+    if is_held(how):
         grip = now.grip[i]
         mu = now.mu[i]
         drag = wp.vec3(0.0, 0.0, 0.0)
@@ -201,7 +215,7 @@ def end_step(
     speed_up = add_carried(v[i], v_carry[i], gain)
     to = add_carried(x[i], carry[i] + dt * speed_up.carry, dt * speed_up.high)
     x_new = to.high
-    if how == SLIDES or how == STICKS:
+    if is_held(how):
         x_new = x_new - lean * n
     x_out[i] = x_new
     carry_out[i] = to.carry
@@ -260,7 +274,7 @@ def resolve_holds(
             inside = plane.offset - wp.dot(plane.normal, x)
             if depth[i * slots + k] >= 0.0 and inside >= 0.0:
                 how = int(FREE)
-                if (was == SLIDES or was == STICKS) and wp.dot(old, plane.normal) > 0.5:
+                if is_held(was) and wp.dot(old, plane.normal) > 0.5:
                     x = x + inside * plane.normal
                     v = v + wp.max(0.0, wp.dot(plane.velocity - v, plane.normal)) * plane.normal
                     how = was

@@ -8,7 +8,15 @@ import warp as wp
 from pliant.launch import copy, launch
 from pliant.model.model import Model
 from pliant.model.state import State
-from pliant.solvers.fem import cpu_kernels, hold_kernels, newton_kernels, row_kernels, solve_kernels, tet_kernels
+from pliant.solvers.fem import (
+    cpu_kernels,
+    hold_kernels,
+    newton_kernels,
+    plastic_kernels,
+    row_kernels,
+    solve_kernels,
+    tet_kernels,
+)
 from pliant.solvers.fem.data import Mesh, Pieces
 from pliant.solvers.fem.descent import BlockDescent, make_step
 from pliant.solvers.fem.hold_kernels import Holds
@@ -40,7 +48,8 @@ class ImplicitStep:
     """The tables and scratch arrays of the step.
 
     Attributes:
-        rest_inv: inverse edges of each tet at rest [1/m]; plastic flow changes them.
+        rest_inv: inverse edges of each tet at rest [1/m]; plastic flow changes them. first_inv: those at build, where
+            a body can yield.
         turn: rotation of each tet, where the next search starts.
         a: the last acceleration [m/s^2], from which a solve starts; impulse: what held each particle gave it [N s].
     """
@@ -54,6 +63,8 @@ class ImplicitStep:
         self.tets, self.edges = len(tables.corners), len(tables.edges)
         n = model.particles.count
         self.rest_inv = wp.array(tables.rest_inv.astype(np.float32), dtype=wp.mat33, device=device)
+        plastic = any(body.material.yields_at is not None for body in model.bodies)
+        self.first_inv = wp.clone(self.rest_inv) if plastic else None
         turn = np.tile(np.array([0, 0, 0, 1], np.float32), (self.tets, 1))
         self.turn = wp.array(turn, dtype=wp.quat, device=device)
         self.mark = wp.zeros(self.tets if device == "cpu" else 0, dtype=wp.uint8, device=device)
@@ -74,10 +85,10 @@ class ImplicitStep:
             self.allocate_search()
         self.lean = LEAN * float(np.median(model.springs.rest_length))
         self.levels = Levels(model, mesh, tables, device) if settings.preconditioner == "lattices" else None
+        self.momentum = Momentum(model, mesh, device)
         self.descent = None
         if settings.integrator == "descent":
-            self.descent = BlockDescent(model, mesh, tables, settings.sweeps, device)
-        self.momentum = Momentum(model, mesh, device)
+            self.descent = BlockDescent(model, mesh, tables, self.momentum, settings.sweeps, device)
         self.solve = Solve(mesh, n, self.first, self.count, self.levels, device)
 
     def allocate_search(self) -> None:
@@ -137,6 +148,9 @@ class ImplicitStep:
         x, carry, v, _ = now
         s, w = self.settings, state.inv_mass
         gravity = wp.vec3(*self.world.gravity)
+        if self.first_inv is not None and not at_rest:
+            inputs = [self.mesh, self.first_inv, x, carry, dt, self.turn]
+            launch(plastic_kernels.flow, self.tets, inputs, [self.rest_inv], device=self.device, grain=1024)
         planes = 0 if at_rest else self.world.plane_count
         self._each(
             hold_kernels.begin_step,
@@ -148,7 +162,7 @@ class ImplicitStep:
                 state, now, self.rest_inv, self.turn, gravity, dt,
                 has_f_ext=self.world.has_f_ext, neo_hookean=self.neo_hookean,
             )  # fmt: skip
-            self.descent.solve(step, self.now, self.turn, self.gain, self.solve.r)
+            self.descent.solve(step, self.now, self.turn, self.a, self.gain, self.solve.r)
         elif not at_rest:
             self.assemble(x, carry, dt)
             self._solve(state, v, gravity, dt, self.gain, 1.0)
@@ -189,9 +203,7 @@ class ImplicitStep:
         launch(newton_kernels.merit_tets, CHUNKS, inputs, [self.parts], device=self.device, grain=64)
         launch(newton_kernels.note_merit, 1, [self.parts, place], [self.merit], device=self.device)
 
-    def _solve(
-        self, state: State, v: wp.array, gravity: wp.vec3, dt: float, change: wp.array, ahead: float
-    ) -> None:
+    def _solve(self, state: State, v: wp.array, gravity: wp.vec3, dt: float, change: wp.array, ahead: float) -> None:
         """Solve for the gain itself, or for its change; the residual is that of the present gain."""
         solve, w = self.solve, state.inv_mass
         rows = [self.mesh, self.block, self.diagonal, self.inverse, self.force]

@@ -3,7 +3,7 @@
 import warp as wp
 
 from pliant.solvers.fem.data import Mesh
-from pliant.solvers.fem.hold_kernels import FREE, LEFT, Holds
+from pliant.solvers.fem.hold_kernels import Holds, is_held
 
 wp.set_module_options({"enable_backward": False})
 
@@ -37,7 +37,7 @@ def own_measure(
     b = mesh.body[i]
     own = mesh.mass[i] * (1.0 + dt * mesh.bodies[b].drag)
     how = holds.how[i]
-    if inv_mass[i] == 0.0 or (how != FREE and how != LEFT):
+    if inv_mass[i] == 0.0 or is_held(how):
         own = wp.trace(diagonal[i]) / 3.0
     own_out[i] = own
 

@@ -1,4 +1,4 @@
-"""Lattices around the bodies, each twice as coarse as the last, whose nodes correct what conjugate gradients leave slow.
+"""Lattices around the bodies, each twice as coarse as the last, whose nodes correct what conjugate gradients leave.
 
 Every particle takes its correction from the nodes of the cube it lies in at rest, trilinearly, and every node of a
 lattice from those of the next. The preconditioner adds the corrections of all lattices to that of the particles' own
@@ -8,6 +8,7 @@ blocks (Bramble, Pasciak and Xu 1990): the number of iterations then hardly grow
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -152,6 +153,12 @@ class Levels:
         self.count = model.bodies[-1].particles[1] - self.first
         self.lattices = make_lattices(model, tables)
         put = lambda array, dtype: wp.array(np.ascontiguousarray(array), dtype=dtype, device=device)
+        # the nodes of all lattices in a row, and those of each
+        begins = np.cumsum([0, *(lattice.count for lattice in self.lattices)])
+        total = int(begins[-1])
+        self.all_r, self.all_z = (wp.zeros(total + 2, dtype=wp.vec3, device=device) for _ in range(2))
+        self.all_inverse = wp.zeros(total, dtype=float, device=device)
+        self.nodes = None if device == "cpu" or len(self.lattices) < 2 else self._put_nodes(begins)
         self.tables, self.r, self.z, self.measure, self.inverse = [], [], [], [], []
         for k, lattice in enumerate(self.lattices):
             shift = self.first if k == 0 else 0
@@ -165,12 +172,36 @@ class Levels:
             table.stiffness = put(lattice.stiffness.astype(np.float32), float)
             table.body = put(lattice.body.astype(np.int32), int)
             self.tables.append(table)
-            self.r.append(wp.zeros(lattice.count + 2, dtype=wp.vec3, device=device))
-            self.z.append(wp.zeros(lattice.count + 2, dtype=wp.vec3, device=device))
+            span = slice(int(begins[k]), int(begins[k + 1]))
+            self.r.append(self.all_r[span])
+            self.z.append(self.all_z[span])
             self.measure.append(wp.zeros(lattice.count, dtype=float, device=device))
-            self.inverse.append(wp.zeros(lattice.count, dtype=float, device=device))
+            self.inverse.append(self.all_inverse[span])
         n = model.particles.count
         self.own = wp.zeros(n, dtype=float, device=device)
+
+    def _put_nodes(self, begins: np.ndarray) -> Any:
+        """The tables of all lattices in a row, by which one launch goes through all but the first."""
+        from pliant.solvers.fem.cuda_kernels import Nodes
+
+        def joined(starts: list[np.ndarray], skipped: int) -> np.ndarray:
+            """Starts of rows of several tables one after the other, behind some rows of nothing."""
+            lengths = np.concatenate([np.zeros(skipped, np.int64), *(np.diff(each) for each in starts)])
+            return np.concatenate([[0], np.cumsum(lengths)])
+
+        later = self.lattices[1:]
+        put = lambda array, dtype: wp.array(np.ascontiguousarray(array), dtype=dtype, device=self.device)
+        shifted = lambda parts: np.concatenate(parts).astype(np.int32)
+        nodes = Nodes()
+        nodes.begins = put(begins.astype(np.int32), int)
+        first = self.lattices[0].count
+        nodes.starts = put(joined([each.starts for each in later], first).astype(np.int32), int)
+        nodes.source = put(shifted([each.source + begins[k] for k, each in enumerate(later)]), int)
+        nodes.weight = put(np.concatenate([each.weight for each in later]).astype(np.float32), float)
+        nodes.up_starts = put(joined([each.up_starts for each in later], 0).astype(np.int32), int)
+        nodes.up_node = put(shifted([each.up_node + begins[k + 1] for k, each in enumerate(later)]), int)
+        nodes.up_weight = put(np.concatenate([each.up_weight for each in later]).astype(np.float32), float)
+        return nodes
 
     def prepare(self, inv_mass: wp.array, holds: Holds, diagonal: wp.array, dt: float) -> None:
         """The diagonals of all lattices, for the matrix of a step of dt [s] and what is held in it."""
@@ -193,6 +224,9 @@ class Levels:
 
     def correct(self, free: wp.array) -> None:
         """Corrections of the first lattice, with those of all others, from what is free of the residual."""
+        if self.nodes is not None:
+            self._correct_at_once(free)
+            return
         source = free
         for k, lattice in enumerate(self.lattices):
             inputs, outputs = [self.tables[k], source, self.inverse[k]], [self.r[k], self.z[k]]
@@ -207,3 +241,18 @@ class Levels:
             inputs = [self.tables[k], self.z[k]]
             count = self.lattices[k - 1].count
             launch(kernels.prolong, count, inputs, [self.z[k - 1]], device=self.device, grain=4096)
+
+    def _correct_at_once(self, free: wp.array) -> None:
+        """The same on CUDA, where every launch counts."""
+        from pliant.solvers.fem.cuda_kernels import BLOCK, down_and_up
+
+        inputs = [self.tables[0], free, self.inverse[0]]
+        launch(kernels.restrict, self.lattices[0].count, inputs, [self.r[0], self.z[0]], device=self.device)
+        launch(
+            down_and_up,
+            int(BLOCK),
+            [self.nodes, len(self.lattices), self.all_inverse],
+            [self.all_r, self.all_z],
+            device=self.device,
+            block_dim=int(BLOCK),
+        )

@@ -8,11 +8,11 @@ import warp as wp
 from pliant.launch import launch
 from pliant.model.model import Model
 from pliant.solvers.fem.data import Mesh
-from pliant.solvers.fem.hold_kernels import FREE, LEFT, Holds
+from pliant.solvers.fem.hold_kernels import Holds, is_held
 
 wp.set_module_options({"enable_backward": False})
 
-CHUNK = {"cpu": 1024, "cuda": 64}
+CHUNK = {"cpu": 1024, "cuda": 16}
 
 
 @wp.kernel
@@ -30,7 +30,7 @@ def _sum_chunks(
     total = wp.vec4d()
     for i in range(span[0], span[1]):
         held = wp.float64(0.0)
-        if inv_mass[i] == 0.0 or (holds.how[i] != FREE and holds.how[i] != LEFT):
+        if inv_mass[i] == 0.0 or is_held(holds.how[i]):
             held = wp.float64(1.0)
         value = r[i]
         total += wp.vec4d(wp.float64(value[0]), wp.float64(value[1]), wp.float64(value[2]), held)
@@ -81,8 +81,6 @@ class Momentum:
 
     def find(self, inv_mass: wp.array, holds: Holds, r: wp.array, dt: float) -> None:
         """Write `shift` from the residual."""
-        launch(
-            _sum_chunks, self.chunks, [self.spans, inv_mass, holds, r], [self.left], device=self.device, grain=8
-        )
+        launch(_sum_chunks, self.chunks, [self.spans, inv_mass, holds, r], [self.left], device=self.device, grain=8)
         inputs = [self.mesh, self.starts, self.mass, self.left, dt]
         launch(_find_shifts, self.bodies, inputs, [self.shift], device=self.device)

@@ -1,4 +1,4 @@
-"""Rows of the matrix: each edge gathers its block from the tets around it, each particle its diagonal and its forces."""
+"""Rows of the matrix: each edge gathers its block from the tets around it, each particle its diagonal and forces."""
 
 import warp as wp
 

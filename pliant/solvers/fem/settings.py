@@ -31,8 +31,8 @@ class FemSettings(Described):
     cg_iterations: int = setting(300, "most iterations of each linear solve", low=1, high=100000)
     preconditioner: str = setting(
         "lattices",
-        "what quickens a linear solve: the block of each particle alone, or lattices around the body besides, with which "
-        "its iterations hardly grow with the mesh",
+        "what quickens a linear solve: the block of each particle alone, or lattices around the body besides, with "
+        "which its iterations hardly grow with the mesh",
         choices=("lattices", "blocks"),
     )
     cg_tolerance: float = setting(1e-3, "relative residual at which a linear solve stops", above=0.0, high=0.5)

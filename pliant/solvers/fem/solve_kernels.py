@@ -1,8 +1,8 @@
 """Conjugate gradients with one sum per iteration (Chronopoulos and Gear 1989), and their start.
 
-The scalars stay on the device, in float64: [r.z of the last iteration, alpha, beta, the measure of the residual at which
-to stop, iterations done, that measure now]. The measure is r.y with y = r preconditioned by the blocks of the particles
-alone, whatever else makes up z.
+The scalars stay on the device, in float64: [r.z of the last iteration, alpha, beta, the measure of the residual at
+which to stop, iterations done, that measure now]. The measure is r.y with y = r preconditioned by the blocks of the
+particles alone, whatever else makes up z.
 """
 
 import warp as wp
@@ -44,10 +44,12 @@ def begin_rows(
     z_out: wp.array(dtype=wp.vec3),
     size_out: wp.array(dtype=wp.vec2),
 ):
-    """The residual of the step for velocities v and their gain, its preconditioned free part z, and r.z and its measure.
+    """The residual of the step for velocities v and their gain, its free part, that preconditioned by its block z, and
+    the sizes of the residual and of all forces.
 
     The elastic force was found where they lead to if `ahead` is 0, or at the start of the step if it is 1: then the
-    stiffness times dt (v + gain) is its change. The blocks are K dt (dt + damping). The measure is what the residual is small beside: all forces, without what cancels of them.
+    stiffness times dt (v + gain) is its change. The blocks are K dt (dt + damping). What the residual is small beside
+    are all forces, without what cancels of them.
     """
     i = start + wp.tid()
     b = mesh.body[i]

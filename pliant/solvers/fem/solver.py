@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import warp as wp
@@ -16,11 +16,29 @@ from pliant.model.model import Elements, Model
 from pliant.model.state import State
 from pliant.solvers.fem import hold_kernels
 from pliant.solvers.fem.elements import fem_elements
-from pliant.solvers.fem.energy import elastic_energy
+from pliant.solvers.fem.energy import TetFields, elastic_energy, tet_fields
 from pliant.solvers.fem.implicit import ImplicitStep, make_holds
 from pliant.solvers.fem.settings import FemSettings
-from pliant.solvers.fem.tables import device_mesh, make_tables
+from pliant.solvers.fem.tables import device_mesh, lame, make_tables
 from pliant.solvers.protocol import BodySpec, World
+
+# Fewest and most substeps of a frame in which bodies may meet.
+TOUCHING = (16, 60)
+
+
+def substeps_touching(model: Model) -> int:
+    """Substeps of a frame of 1/60 s in which sound goes no farther than a short edge.
+
+    Contacts between bodies push single particles, and the rest of a body feels it in the next solve: in a longer step
+    the tets at a contact would be turned inside out before the body could give way.
+    """
+    most = 0.0
+    for body in model.bodies:
+        springs = slice(*(k - model.bodies[0].springs[0] for k in body.springs))
+        first, second = lame(body.material)
+        speed = math.sqrt((first + 2.0 * second) / body.material.density)
+        most = max(most, speed / float(np.quantile(model.springs.rest_length[springs], 0.1)))
+    return int(np.clip(math.ceil(most / 60.0), *TOUCHING))
 
 
 class Fem:
@@ -31,7 +49,6 @@ class Fem:
     shares_rest: ClassVar[bool] = False
     takes: ClassVar[tuple[type, ...]] = (TetMesh, VoxelLattice)
     fewest_substeps: ClassVar[int] = 1
-    fewest_substeps_touching: ClassVar[int] = 4
 
     def __init__(self, model: Model, state: State, world: World, settings: FemSettings, device: str) -> None:
         self.settings = settings
@@ -49,6 +66,7 @@ class Fem:
         self.implicit = ImplicitStep(self.model, self.mesh, self.tables, world, settings, device)
         self.holds = make_holds(n, device)
         self._settling = False
+        self.fewest_substeps_touching = substeps_touching(self.model)
         self.carry.assign((self.model.particles.rest - state.x.numpy().astype(np.float64)).astype(np.float32))
         self._forget_motion(slice(self.first, self.first + self.count))
 
@@ -69,9 +87,7 @@ class Fem:
         return state.x_next, self.carry_next, state.v_next, self.v_carry_next
 
     def predict(self, state: State, dt: float) -> None:
-        self.implicit.advance(
-            state, self.holds, self._now(state), self._next(state), dt, at_rest=self._settling
-        )
+        self.implicit.advance(state, self.holds, self._now(state), self._next(state), dt, at_rest=self._settling)
 
     def settle(self, on: bool) -> None:
         """From now on a step is one towards equilibrium, or again one of motion; see `pliant.settle`."""
@@ -149,7 +165,9 @@ class Fem:
 
     def scratch(self) -> dict[str, wp.array]:
         holds = self.holds
+        plastic = {} if self.implicit.first_inv is None else {"rest_inv": self.implicit.rest_inv}
         return {
+            **plastic,
             "carry": self.carry,
             "v_carry": self.v_carry,
             "hold": holds.how,
@@ -165,7 +183,20 @@ class Fem:
         """Nothing hangs on which particles are pinned, besides their inverse mass."""
 
     def reset_shape(self, body: str) -> bool:
-        return False
+        found = next((k for k, b in enumerate(self.model.bodies) if b.name == body), None)
+        first = self.implicit.first_inv
+        if found is None or first is None:
+            return False
+        values = self.implicit.rest_inv.numpy()
+        own = self.tables.tet_body == found
+        values[own] = first.numpy()[own]
+        self.implicit.rest_inv.assign(values)
+        return True
+
+    def tet_fields(self, body: str, x: np.ndarray) -> TetFields:
+        """Strain and stress of the tets of a body in positions x [m] (n, 3) of all particles."""
+        rest_inv = self.implicit.rest_inv.numpy().astype(np.float64)
+        return tet_fields(self.model, self.tables, rest_inv, x, self.settings.energy, body)
 
     def between_frames(self, frame_dt: float) -> bool:
         return False

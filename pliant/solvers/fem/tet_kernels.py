@@ -110,9 +110,7 @@ def neo_hookean_tets(
 
 
 @wp.func
-def precise_edge(
-    a: int, b: int, x: wp.array(dtype=wp.vec3), carry: wp.array(dtype=wp.vec3)
-) -> wp.vec3d:
+def precise_edge(a: int, b: int, x: wp.array(dtype=wp.vec3), carry: wp.array(dtype=wp.vec3)) -> wp.vec3d:
     """From particle a to particle b [m], in float64."""
     return (wp.vec3d(x[b]) - wp.vec3d(x[a])) + (wp.vec3d(carry[b]) - wp.vec3d(carry[a]))
 

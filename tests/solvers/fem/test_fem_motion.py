@@ -1,12 +1,16 @@
 """Bodies of finite elements in motion: energy, crushed and inverted bodies, friction, plasticity, Newton's method."""
 
+import dataclasses
+
 import numpy as np
 import pytest
-from bodies import build, deformed, make_scene, make_sim, rotation
+from bodies import build, deformed, jittered, make_scene, make_sim, rotation
 
-from pliant import Material, Scene, shapes
+from pliant import Material, RawConstants, Scene, shapes
 from pliant.errors import InputError
+from pliant.launch import launch
 from pliant.settle import settle
+from pliant.solvers.fem import row_kernels, tet_kernels
 
 SOFT = Material(young=5e4, poisson=0.4, damping=0.002)
 ENERGIES = ["corotated", "neo_hookean"]
@@ -46,7 +50,9 @@ def test_what_was_crushed_recovers(energy, how, device):
         x = rng.uniform(-0.2, 0.2, x.shape)
     # an exactly flat body has no way out by symmetry alone
     x += 1e-3 * rng.normal(size=x.shape)
-    sim = make_sim(mesh, Material(young=5e4, poisson=0.4, damping=0.02), method="fem", energy=energy, iterations=2, device=device)
+    sim = make_sim(
+        mesh, Material(young=5e4, poisson=0.4, damping=0.02), method="fem", energy=energy, iterations=2, device=device
+    )
     sim.set_state("body", x)
     sim.frame(100)
     edges = mesh.edges()
@@ -188,7 +194,9 @@ def test_settling_is_where_motion_ends(device):
 
 def test_settling_on_the_floor(device):
     """A block on the floor is pressed by its own weight; its lowest layer lies on the floor."""
-    scene = make_scene(shapes.box(0.5, 4), Material(young=5e4), gravity=(0, -9.81, 0), method="fem", body={"position": (0, 0.2501, 0)})
+    scene = make_scene(
+        shapes.box(0.5, 4), Material(young=5e4), gravity=(0, -9.81, 0), method="fem", body={"position": (0, 0.2501, 0)}
+    )
     scene.add_plane()
     sim = build(scene, device)
     settle(sim)
@@ -206,9 +214,172 @@ def test_settling_is_for_finite_elements():
 
 
 def test_raw_constants_are_refused():
-    from pliant import RawConstants
-
     scene = Scene()
     scene.add_body(shapes.box(0.5, 2), raw=RawConstants(), method="fem")
     with pytest.raises(InputError, match="finite elements have none"):
         scene.build("cpu")
+
+
+def bent(material, device, energy="corotated"):
+    """How far a bar stays bent [m] after its middle was pressed down for half a second and it was let go."""
+    mesh = shapes.box((0.8, 0.1, 0.1), (12, 2, 2))
+    scene = make_scene(mesh, material, method="fem", energy=energy)
+    ends, middle = np.abs(mesh.vertices[:, 0]) > 0.39, np.abs(mesh.vertices[:, 0]) < 0.01
+    scene.pin("body", ends)
+    scene.pin("body", middle, path=[(0.0, (0, 0, 0)), (0.3, (0, -0.2, 0))])
+    sim = build(scene, device)
+    sim.frame(30)
+    sim.unpin("body", ends | middle)
+    sim.frame(60)
+    sag = lambda: float(abs(sim.positions()[middle, 1].mean() - sim.positions()[ends, 1].mean()))
+    return sim, sag
+
+
+@pytest.mark.parametrize("energy", ENERGIES)
+def test_what_yields_stays_bent(energy, device):
+    elastic = Material(young=2e5, damping=0.02)
+    plastic = Material(young=2e5, damping=0.02, yield_strain=0.03, creep=40.0)
+    assert bent(elastic, device, energy)[1]() < 5e-3
+    sim, sag = bent(plastic, device, energy)
+    assert sag() > 0.05
+    # flow keeps the volume of every tet
+    volumes = np.linalg.det(sim.solvers[0].implicit.rest_inv.numpy().astype(np.float64))
+    np.testing.assert_allclose(volumes * sim.solvers[0].tables.volume, 1 / 6, rtol=1e-3)
+    sim.reset_shape("body")
+    solver = sim.solvers[0]
+    np.testing.assert_allclose(solver.implicit.rest_inv.numpy(), solver.tables.rest_inv, rtol=1e-6, atol=1e-5)
+
+
+def test_plastic_strain_ends_at_its_limit(device):
+    material = Material(young=2e5, damping=0.02, yield_strain=0.01, creep=100.0, plastic_limit=0.05)
+    assert bent(material, device)[1]() < 0.6 * bent(dataclasses.replace(material, plastic_limit=0.8), device)[1]()
+
+
+def test_fields_of_tets(device):
+    """A stretched block has the stress of its stretch in every tet, along the way it was turned to."""
+    mesh = shapes.box((0.6, 0.3, 0.3), (4, 2, 2))
+    material = Material(young=1e5, poisson=0.3)
+    sim = make_sim(mesh, material, method="fem", device=device)
+    turn, stretch = rotation([0, 0, 1], np.pi / 2), np.diag([1.01, 1.0, 1.0])
+    sim.set_state("body", mesh.vertices @ (turn @ stretch).T)
+    fields = sim.tet_fields("body")
+    assert len(fields.tets) == len(mesh.tets)
+    assert {tuple(sorted(t)) for t in fields.tets.tolist()} == {tuple(sorted(t)) for t in mesh.tets.tolist()}
+    np.testing.assert_allclose(fields.strain, np.tile(stretch - np.eye(3), (len(mesh.tets), 1, 1)), atol=2e-6)
+    along = 1e5 * 0.7 / (1.3 * 0.4) * 0.01
+    np.testing.assert_allclose(fields.stress[:, 1, 1], along * 1.01 / 1.01, rtol=0.015)
+    np.testing.assert_allclose(fields.von_mises, 2 * material.shear_modulus * 0.01, rtol=0.015)
+    np.testing.assert_allclose(fields.volume, 1.01, rtol=1e-5)
+    with pytest.raises(InputError, match="has no stress in its tets"):
+        make_sim(mesh, material, method="mass_spring").tet_fields("body")
+
+
+@pytest.mark.parametrize("energy", ENERGIES)
+def test_descent_does_what_the_implicit_step_does(energy, device):
+    """With many sweeps vertex block descent ends where Newton's method does."""
+    mesh = shapes.box((0.4, 0.2, 0.2), (3, 2, 2))
+    ends = []
+    for settings in (
+        {"integrator": "implicit", "iterations": 6, "cg_tolerance": 1e-6},
+        {"integrator": "descent", "sweeps": 150},
+    ):
+        scene = make_scene(
+            mesh,
+            Material(young=5e4, damping=0.0),
+            gravity=(0, -9.81, 0),
+            substeps=1,
+            method="fem",
+            energy=energy,
+            **settings,
+        )
+        scene.pin("body", lambda x: x[:, 0] < -0.19)
+        sim = build(scene, device)
+        sim.frame(5)
+        ends.append(sim.positions())
+    assert np.abs(ends[0] - mesh.vertices).max() > 5e-3
+    np.testing.assert_allclose(ends[0], ends[1], atol=2e-5)
+
+
+def test_descent_is_stable_in_long_steps(device):
+    """Few sweeps at 1/60 s, a stiff body that hits the floor hard: it stays whole."""
+    scene = make_scene(
+        shapes.box(0.4, 3), Material(young=5e6, poisson=0.45), gravity=(0, -9.81, 0), substeps=1, method="fem",
+        integrator="descent", sweeps=5,
+        body={"position": (0, 0.4, 0), "velocity": (2.0, -10.0, 0), "rotation": (20, 30, 0)},
+    )  # fmt: skip
+    scene.add_plane()
+    sim = build(scene, device)
+    sim.frame(60)
+    d = sim.diagnostics()
+    assert d.inverted == 0
+    assert d.max_speed < 6.0
+
+
+def test_iterations_hardly_grow_with_the_mesh(device):
+    """With lattices the linear solves of a fall take about as many iterations on a mesh eight times as fine."""
+    most = {}
+    for kind in ("lattices", "blocks"):
+        for cells in (6, 12):
+            scene = make_scene(
+                shapes.box(1.0, cells, split="five"), Material(young=2.5e5, poisson=0.4), gravity=(0, -9.81, 0),
+                method="fem", preconditioner=kind, body={"position": (0, 0.51, 0)},
+            )  # fmt: skip
+            scene.add_plane()
+            sim = build(scene, device)
+            counts = []
+            for _ in range(8):
+                sim.frame()
+                counts.append(sim.solvers[0].last_iterations())
+            most[kind, cells] = max(counts)
+    assert most["lattices", 12] < 1.5 * most["lattices", 6] + 1
+    assert most["lattices", 12] < 0.7 * most["blocks", 12]
+
+
+def test_loops_of_the_cpu_are_those_of_the_kernels():
+    """Sixteen tets at a time and blocks in registers give what the plain kernels give, for odd tets too."""
+    mesh = jittered(shapes.box((0.6, 0.5, 0.4), (4, 3, 3)), 0.1)
+    rng = np.random.default_rng(3)
+    for x in (deformed(mesh, 0.3), -mesh.vertices, rng.normal(size=mesh.vertices.shape), mesh.vertices * [1, 0, 1]):
+        sim = make_sim(mesh, SOFT, method="fem")
+        sim.set_state("body", x)
+        step, carry = sim.solvers[0].implicit, sim.solvers[0].carry
+        step.assemble(sim.state.x, carry, 0.01)
+        ours = [a.numpy().copy() for a in (step.pieces.force, step.pieces.gradient, step.block)]
+        step.turn.assign(np.tile(np.array([0, 0, 0, 1], np.float32), (step.tets, 1)))
+        given = [step.mesh, step.rest_inv, sim.state.x, carry, 0.01]
+        launch(tet_kernels.corotated_tets, step.tets, given, [step.turn, step.pieces], device="cpu")
+        launch(row_kernels.corotated_edges, step.edges, [step.mesh, step.pieces], [step.block], device="cpu")
+        for mine, plain in zip(ours, (step.pieces.force, step.pieces.gradient, step.block), strict=True):
+            plain = plain.numpy()
+            np.testing.assert_allclose(mine, plain, atol=2e-5 * np.abs(plain).max())
+
+
+def test_blocks_stack(device):
+    """Three blocks on each other with contact between bodies come to rest in a stack, whole and apart."""
+    material = Material(young=5e4, poisson=0.4, density=500.0, damping=0.01, friction=0.8)
+    scene = Scene(contact="bodies")
+    scene.add_plane()
+    for k in range(3):
+        place = (0.01 * k, 0.101 + 0.21 * k, 0.0)
+        scene.add_body(shapes.box(0.2, 3), material, method="fem", name=f"b{k}", position=place)
+    sim = scene.build(device)
+    sim.frame(60)
+    heights = [sim.positions(f"b{k}")[:, 1].mean() for k in range(3)]
+    assert sim.diagnostics().inverted == 0
+    assert np.abs(sim.velocities()).max() < 0.2
+    np.testing.assert_allclose(heights, [0.095, 0.285, 0.475], atol=0.01)
+
+
+def test_attachments_carry_a_body(device):
+    """A block that hangs by an attachment from another one that is pinned comes to rest below it."""
+    scene = Scene()
+    material = Material(young=2e5, damping=0.02, drag=2.0)
+    mesh = shapes.box(0.2, 2)
+    scene.add_body(mesh, material, method="fem", name="upper", position=(0, 1.0, 0))
+    scene.add_body(mesh, material, method="fem", name="lower", position=(0, 0.75, 0))
+    scene.pin("upper", lambda x: x[:, 1] > 1.05)
+    scene.attach("lower", lambda x: x[:, 1] > 0.84, "upper")
+    sim = scene.build(device)
+    sim.frame(90)
+    assert sim.positions("lower")[:, 1].mean() == pytest.approx(0.75, abs=0.08)
+    assert np.abs(sim.velocities("lower")).max() < 0.3
