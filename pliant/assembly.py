@@ -59,6 +59,7 @@ class BodyEntry:
     painted: bool = False
     tears: bool = False
     wrinkles: WrinkleMap | None = None
+    calibrate: str | None = None
 
 
 @dataclasses.dataclass(eq=False)
@@ -168,6 +169,7 @@ def assemble(entries: list[BodyEntry]) -> Model:
                     "volume": entry.volume,
                     "rods": None if rods is None else (rods.segments, rods.radius),
                     "matching": entry.spec.matching,
+                    "calibration": entry.spec.calibration,
                     "tears": entry.tears,
                     "is_solid": _is_solid(entry),
                     "homes": None if pieces is None else pieces.homes,
@@ -192,7 +194,7 @@ def assemble(entries: list[BodyEntry]) -> Model:
 def _with_corners(entry: BodyEntry) -> BodyEntry:
     """A sheet that can tear, seen by triangles with corners of their own; other bodies as they are."""
     material, mesh = entry.spec.material, entry.mesh
-    if not isinstance(mesh, SurfaceMesh) or material.fracture_strain is None:
+    if not isinstance(mesh, SurfaceMesh) or material.breaks_at is None:
         return entry
     if entry.method == "xpbd":
         if _why_whole(entry):
@@ -219,7 +221,7 @@ def _why_whole(entry: BodyEntry) -> str:
 def _pieces(entry: BodyEntry, part: _Part) -> Pieces | None:
     """The seen surface of a body that can break, cut along the borders of its clusters; None for other bodies."""
     clusters = part.elements.clusters
-    if entry.spec.material.fracture_strain is None or part.rest_shape is None:
+    if entry.spec.material.breaks_at is None or part.rest_shape is None:
         return None
     if clusters is None:
         raise InputError(
@@ -241,7 +243,7 @@ def _breaks(entry: BodyEntry, part: _Part) -> tuple[np.ndarray, np.ndarray | Non
     """How a body of clusters may break: the cluster that each particle stays with (n,), and its tets, if it is a solid,
     by places; None for one that cannot."""
     clusters, shape = part.elements.clusters, part.rest_shape
-    if entry.spec.material.fracture_strain is None or shape is None or clusters is None or clusters.count < 2:
+    if entry.spec.material.breaks_at is None or shape is None or clusters is None or clusters.count < 2:
         return None
     centres = cluster_centres(shape.mesh.vertices, shape.mass, clusters)
     return homes_of(shape.mesh.vertices, clusters, centres), tets_of(shape.mesh)
@@ -249,7 +251,7 @@ def _breaks(entry: BodyEntry, part: _Part) -> tuple[np.ndarray, np.ndarray | Non
 
 def _yield_notes(entry: BodyEntry) -> list[str]:
     """What the user should know where a material's yield strain has no effect."""
-    if entry.spec.material.yield_strain is None:
+    if entry.spec.material.yields_at is None:
         return []
     if entry.method in ("layered", "fem"):
         return []
@@ -262,7 +264,7 @@ def _yield_notes(entry: BodyEntry) -> list[str]:
 
 def _fracture_notes(entry: BodyEntry, part: _Part) -> list[str]:
     """What the user should know of how a body can break."""
-    limit, clusters = entry.spec.material.fracture_strain, part.elements.clusters
+    limit, clusters = entry.spec.material.breaks_at, part.elements.clusters
     if limit is None:
         return []
     if entry.method == "mass_spring" and isinstance(entry.mesh, (SurfaceMesh, RodMesh)):
@@ -288,7 +290,7 @@ def _tubes(entry: BodyEntry, rods: RodMesh | None) -> tuple[Tubes | None, Surfac
     """The tubes of rods, by places, and the skin that is seen of a body: theirs, or the one it was given."""
     if entry.skin is not None or rods is None:
         return None, entry.skin
-    breaks = entry.method in ("mass_spring", "xpbd") and entry.spec.material.fracture_strain is not None
+    breaks = entry.method in ("mass_spring", "xpbd") and entry.spec.material.breaks_at is not None
     tubes = Tubes.of(rods, breaks=breaks)
     return tubes, tubes.surface(rods.vertices, entry.name)
 
@@ -329,6 +331,14 @@ def _corners(mesh: Mesh) -> np.ndarray:
     if isinstance(mesh, RodMesh):
         return mesh.segments
     return mesh.cubes if isinstance(mesh, VoxelLattice) else mesh.triangles
+
+
+def ordered(mesh: Mesh) -> Mesh:
+    """A mesh with its vertices in the order in which they are simulated."""
+    order, _ = _spatial_order(mesh)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return _reordered(mesh, order, rank)
 
 
 def _spatial_order(mesh: Mesh) -> tuple[np.ndarray, np.ndarray]:

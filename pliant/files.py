@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from pliant.errors import InputError
 
@@ -72,3 +74,20 @@ def replace_file(path: str | os.PathLike) -> Iterator[BinaryIO]:
     """An open binary file that becomes ``path`` on success and vanishes on failure."""
     with replace_path(path) as temporary, open(temporary, "wb") as file:
         yield file
+
+
+def write_json(path: str | os.PathLike, data: Any) -> None:
+    """Write plain data as JSON; numbers that are not finite become null."""
+    with replace_file(path) as file:
+        file.write((json.dumps(_plain(data), indent=1, allow_nan=False) + "\n").encode())
+
+
+def _plain(data: Any) -> Any:
+    """Plain data without numbers that JSON does not have."""
+    if isinstance(data, dict):
+        return {str(key): _plain(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_plain(value) for value in data]
+    if hasattr(data, "tolist"):
+        return _plain(data.tolist())
+    return None if isinstance(data, float) and not math.isfinite(data) else data

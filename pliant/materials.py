@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from pliant.errors import InputError
+from pliant.material_presets import PRESET_FIGURES
 from pliant.settings import Described, check_static_friction, setting
 
 
@@ -51,6 +52,9 @@ class Material(Described):
     yield_strain: float | None = setting(
         None, "strain beyond which a change of shape begins to stay; it never does if not given", low=0.0, high=10.0
     )
+    yield_stress: float | None = setting(
+        None, "stress instead of a yield strain, which is this over Young's modulus", unit="Pa", above=0.0, high=1e13
+    )
     creep: float = setting(
         20.0,
         "share of the strain that becomes permanent per second, beyond the yield strain",
@@ -65,10 +69,30 @@ class Material(Described):
         above=0.0,
         high=100.0,
     )
+    tear_strength: float | None = setting(
+        None, "stress instead of a fracture strain, which is this over Young's modulus", unit="Pa", above=0.0, high=1e13
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for strain, stress in (("yield_strain", "yield_stress"), ("fracture_strain", "tear_strength")):
+            if getattr(self, strain) is not None and getattr(self, stress) is not None:
+                raise InputError(
+                    f"both {strain} = {getattr(self, strain):g} and {stress} = {getattr(self, stress):g} Pa are given",
+                    f"{type(self).__name__}.{stress}",
+                    "Give one of them",
+                )
         check_static_friction(self.friction, self.static_friction, f"{type(self).__name__}.static_friction")
+
+    @property
+    def yields_at(self) -> float | None:
+        """Strain beyond which a change of shape begins to stay; None if it never does."""
+        return self.yield_strain if self.yield_stress is None else self.yield_stress / self.young
+
+    @property
+    def breaks_at(self) -> float | None:
+        """Strain at which parts of a body come apart; None if they never do."""
+        return self.fracture_strain if self.tear_strength is None else self.tear_strength / self.young
 
     @property
     def holding(self) -> float:
@@ -93,82 +117,7 @@ class Material(Described):
         return self.young * self.thickness**3 / (12.0 * (1.0 - self.poisson**2))
 
 
-PRESETS: dict[str, Material] = {
-    "rubber": Material(density=1100.0, young=5e5, poisson=0.45, damping=0.001, friction=0.9, restitution=0.2),
-    "soft_rubber": Material(density=1000.0, young=8e4, poisson=0.42, damping=0.0015, friction=0.8, restitution=0.1),
-    "jelly": Material(density=1000.0, young=1.2e4, poisson=0.45, damping=0.003, friction=0.3),
-    "foam": Material(density=60.0, young=3e4, poisson=0.25, damping=0.006, friction=0.6),
-    "flesh": Material(density=1050.0, young=3e4, poisson=0.45, damping=0.008, friction=0.5),
-    "cork": Material(density=240.0, young=2e6, poisson=0.25, damping=0.0005, friction=0.5, restitution=0.1),
-    # Woven cloth: figures typical of such fabrics rather than of one measured piece, in terms of the Kawabata system
-    # (KES-F): tensile moduli are secants at 490 N/m, shear is G and bending B; 1 gf/(cm deg) is 56 N/m and 1 gf cm^2/cm
-    # is 9.8e-5 N m. Weight and thickness go into the density, moduli are per thickness. Damping, drag and friction are
-    # ours.
-    # shirting of 120 g/m^2: 10 and 6 kN/m, G 1.0, B 0.06
-    "cotton": Material(
-        density=400.0,
-        young=3.3e7,
-        young_weft=2e7,
-        poisson=0.35,
-        shear=1.9e5,
-        bending=6e-6,
-        thickness=0.0003,
-        damping=0.004,
-        drag=0.4,
-        friction=0.5,
-    ),
-    # habotai of 65 g/m^2: 9 and 6 kN/m, G 0.3, B 0.025
-    "silk": Material(
-        density=430.0,
-        young=6e7,
-        young_weft=4e7,
-        poisson=0.35,
-        shear=1.1e5,
-        bending=2.5e-6,
-        thickness=0.00015,
-        damping=0.003,
-        drag=0.7,
-        friction=0.25,
-    ),
-    # 11 oz denim; weight and bending after the fits of Wang, O'Brien and Ramamoorthi (2011), Data-Driven Elastic Models
-    # for Cloth (324 g/m^2, 6e-5 N m); 17 and 8 kN/m, G 2.5
-    "denim": Material(
-        density=463.0,
-        young=2.5e7,
-        young_weft=1.2e7,
-        poisson=0.35,
-        shear=2e5,
-        bending=6e-5,
-        thickness=0.0007,
-        damping=0.005,
-        drag=0.2,
-        friction=0.6,
-    ),
-    # suiting of 270 g/m^2: 11 and 6 kN/m, G 0.7, B 0.10
-    "wool": Material(
-        density=385.0,
-        young=1.6e7,
-        young_weft=9e6,
-        poisson=0.35,
-        shear=5.6e4,
-        bending=1e-5,
-        thickness=0.0007,
-        damping=0.006,
-        drag=0.2,
-        friction=0.5,
-    ),
-    # chrome-tanned upper leather, 1.2 mm
-    "leather": Material(density=900.0, young=5e7, poisson=0.4, thickness=0.0012, damping=0.005, friction=0.6),
-    # human scalp hair, 70 um; typical figures
-    "hair": Material(density=1320.0, young=3.6e9, poisson=0.38, thickness=7e-5, damping=0.0005, drag=0.5, friction=0.3),
-    # laid ropes: of fibre moduli (hemp about 30 GPa, nylon about 3 GPa) the lay leaves a part; the air between yarns is
-    # in the density
-    "hemp_rope": Material(density=900.0, young=1.5e9, poisson=0.35, damping=0.002, friction=0.6),
-    "nylon_rope": Material(density=800.0, young=4e8, poisson=0.35, damping=0.002, friction=0.4),
-    # green wood along the grain, as a living branch; typical figures
-    "wood": Material(density=900.0, young=8e9, poisson=0.37, damping=0.001, friction=0.5, restitution=0.2),
-    "steel_wire": Material(density=7850.0, young=2e11, poisson=0.29, damping=1e-5, friction=0.4, restitution=0.3),
-}
+PRESETS: dict[str, Material] = {name: Material(**figures) for name, figures in PRESET_FIGURES.items()}
 
 
 def as_material(value: Material | str, where: str = "material") -> Material:

@@ -13,6 +13,7 @@ import numpy as np
 
 from pliant.assembly import BodyEntry, assemble
 from pliant.attachments import AttachmentEntry, Attachments, check_free
+from pliant.calibration.calibrate import calibrated
 from pliant.collide.collider import Collider
 from pliant.collide.pipeline import Pipeline
 from pliant.collide.soft.settings import ContactSettings, as_contact
@@ -36,7 +37,9 @@ from pliant.model.model import Model
 from pliant.model.state import State
 from pliant.overlaps import warn_about_overlaps
 from pliant.scene_checks import (
+    CALIBRATE,
     as_bends,
+    as_calibrate,
     as_capacity,
     as_share,
     as_skin,
@@ -83,6 +86,11 @@ class SceneSettings(Described):
     )
     stretch_limit: float = setting(
         20.0, "a spring longer than this times its rest length counts as a blow-up", above=1.0
+    )
+    calibrate: str = setting(
+        "off",
+        "bodies are fitted to finite elements: 'on', 'auto' where the fit is on disk already, or 'off'",
+        choices=CALIBRATE,
     )
     air_density: float = setting(1.2, "density of the air that is the wind", unit="kg/m^3", low=0.0, high=1e4)
 
@@ -151,6 +159,7 @@ class Scene(SceneColliders, SceneHolding):
         bends: bool = True,
         tear_capacity: float = 0.5,
         wrinkles: Wrinkles | Mapping[str, Any] | bool | None = None,
+        calibrate: bool | str | None = None,
     ) -> str:
         """Add a body from a mesh that is ready to be simulated, and return its name; `add` takes any mesh.
 
@@ -184,6 +193,8 @@ class Scene(SceneColliders, SceneHolding):
                 splits, over the number it has.
             wrinkles: let a sheet be seen as a finer surface with waves where it is compressed: a `Wrinkles`, a table of
                 its settings, or True.
+            calibrate: fit the method to finite elements of the same mesh: True or 'on', 'auto' to take a fit that is on
+                disk already, False or 'off'; as the scene says if not given.
         """
         name = new_name(name, "body", [b.name for b in self.bodies])
         where = f"body '{name}'"
@@ -238,7 +249,7 @@ class Scene(SceneColliders, SceneHolding):
                     f"{where}.wrinkles",
                     "Leave it out, or give a SurfaceMesh and no skin",
                 )
-            if as_material(material, f"{where}.material").fracture_strain is not None:
+            if as_material(material, f"{where}.material").breaks_at is not None:
                 raise InputError(
                     "a sheet that can break or tear has no wrinkles",
                     f"{where}.wrinkles",
@@ -279,6 +290,7 @@ class Scene(SceneColliders, SceneHolding):
             embedding=embedding,
             painted=color is None,
             wrinkles=creased,
+            calibrate=as_calibrate(calibrate, f"{where}.calibrate"),
         )
         self.bodies.append(entry)
         return name
@@ -398,7 +410,7 @@ class Scene(SceneColliders, SceneHolding):
         device = pick_device(device)
         # bodies of one method stand together, so that each solver owns one run of particles
         entries = sorted(self.bodies, key=lambda b: (b.method, solver_class(b.method).rank(b.spec)))
-        model = assemble(entries)
+        model = assemble([calibrated(entry, entry.calibrate or self.settings.calibrate) for entry in entries])
         model.check()
         given = model.particles
         state = State(given.rest, given.velocity, given.mass, device, len(model.bodies))

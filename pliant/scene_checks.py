@@ -17,6 +17,8 @@ from pliant.motion import turned_by
 from pliant.solvers import solver_class, solver_classes
 from pliant.vectors import as_vector
 
+CALIBRATE = ("off", "auto", "on")
+
 
 def new_name(name: str | None, kind: str, taken: list[str], what: str = "") -> str:
     """The name, or the next free number if none is given."""
@@ -106,7 +108,17 @@ def filled(material: Material, fill: float, where: str) -> Material:
         raise InputError(f"{fill!r} is not a part of the whole", where, "Give a number above 0, at most 1")
     if fill == 1.0:
         return material
-    return dataclasses.replace(material, density=fill * material.density, young=fill * material.young)
+    scaled = {key: getattr(material, key) for key in ("density", "young", "yield_stress", "tear_strength")}
+    return dataclasses.replace(material, **{k: fill * value for k, value in scaled.items() if value is not None})
+
+
+def as_calibrate(value: Any, where: str) -> str | None:
+    """How a body is calibrated; None where the scene says it."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if value is None or value in CALIBRATE:
+        return value
+    raise InputError(f"{value!r} is not known", where, "Give true, false, 'on', 'auto' or 'off'")
 
 
 def as_capacity(value: Any, where: str) -> float:

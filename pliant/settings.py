@@ -13,6 +13,10 @@ import typing
 from typing import Any
 
 from pliant.errors import InputError
+from pliant.units import read_quantity, takes_units
+
+TEXT_WITH_UNIT = r"^\s*[-+]?[0-9.][0-9.eE+-]*\s*[^0-9\s.+-].*$"
+"""What a number with a unit looks like, in JSON schema."""
 
 
 def setting(
@@ -78,6 +82,8 @@ def check_value(field: dataclasses.Field, value: Any, where: str) -> Any:
     expected = describe_range(field)
     if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
         value = value.item()  # one of NumPy's numbers
+    if isinstance(value, str) and takes_text(field):
+        value = read_quantity(value, meta["unit"], where, expected)
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = math.inf if abs(value) > sys.float_info.max else float(value)
     if isinstance(value, bool) != (kind is bool) or not isinstance(value, kind):
@@ -93,6 +99,11 @@ def check_value(field: dataclasses.Field, value: Any, where: str) -> Any:
         if bad or (above is not None and number <= above):
             raise InputError(f"{value!r} is out of range", where, f"Give {expected}")
     return value
+
+
+def takes_text(field: dataclasses.Field) -> bool:
+    """Whether a field is a number that may also be given as text with a unit, such as "5 ms"."""
+    return field_kind(field)[0] is float and bool(field.metadata.get("unit")) and takes_units(field.metadata["unit"])
 
 
 def describe_range(field: dataclasses.Field) -> str:
@@ -125,6 +136,8 @@ def field_schema(field: dataclasses.Field) -> dict[str, Any]:
         "type": {bool: "boolean", int: "integer", float: "number", str: "string"}[kind],
         "description": meta.get("meaning", "") + unit,
     }
+    if takes_text(field):
+        schema |= {"type": ["number", "string"], "pattern": TEXT_WITH_UNIT}
     for key, name in (("low", "minimum"), ("high", "maximum"), ("above", "exclusiveMinimum")):
         if meta.get(key) is not None:
             schema[name] = meta[key]

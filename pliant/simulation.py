@@ -32,6 +32,7 @@ from pliant.launch import Recording, copy, record, run_if
 from pliant.model.model import Model
 from pliant.model.state import State
 from pliant.pins import Pins
+from pliant.plan import Plan
 from pliant.quantities import Quantities
 from pliant.settle import Settled, settle
 from pliant.skin.bodies import BodySkins
@@ -55,6 +56,7 @@ class Simulation(Touching):
         frame_dt: duration of a frame [s].
         frame_number: frames done.
         notes: what the user should know about how the scene was built.
+        plan: the steps that were chosen, and why; None where a step was given and none was estimated.
         scene: what it was built from; None where it was put together by hand.
     """
 
@@ -86,6 +88,7 @@ class Simulation(Touching):
         self.frame_number = 0
         self.notes: list[str] = []
         self.scene: Any = None
+        self.plan: Plan | None = None
         self.contacts = Contacts(state.count, pipeline.slots, device)
         apart = frozenset(solver.name for solver in self.solvers if getattr(solver, "keeps_apart", False))
         self.body_contacts = contact_method(model, contact or ContactSettings(), device, apart)
@@ -293,7 +296,7 @@ class Simulation(Touching):
                 self._parting.follow(body.name, links)
             if body.options.get("tears"):
                 self.skins.tear(body, self.torn_triangles(body.name))
-            if body.segments is not None and body.material.fracture_strain is not None:
+            if body.segments is not None and body.material.breaks_at is not None:
                 broken = self.broken_segments(body.name)
                 self.skins.break_rods(body, broken)
                 apart.append(body.segments[broken].astype(np.int64) + body.particles[0])
@@ -301,7 +304,7 @@ class Simulation(Touching):
         if any(body.options.get("tears") for body in self.model.bodies):
             self.wind.tear(np.concatenate([self.torn_triangles(body.name) for body in self.model.bodies]))
         self._let_contacts_follow()
-        torn = [body for body in self.model.bodies if body.method == "mass_spring" and body.material.fracture_strain]
+        torn = [body for body in self.model.bodies if body.method == "mass_spring" and body.material.breaks_at]
         self.guard.forget([(body.springs[0], self.broken_springs(body.name)) for body in torn])
 
     def _let_contacts_follow(self) -> None:
@@ -315,7 +318,7 @@ class Simulation(Touching):
                 pieces[b] = links.particle_pieces()
             elif body.segments is not None:
                 gone[b] = self.broken_segments(body.name)
-            elif not body.splits and body.material.fracture_strain is not None:
+            elif not body.splits and body.material.breaks_at is not None:
                 gone[b] = self.torn_triangles(body.name)
         self._parting_contacts.follow(pieces, gone)
 

@@ -7,6 +7,7 @@ import warnings
 
 from pliant.errors import InputError
 from pliant.forces.inside import stable_step_with
+from pliant.plan import make_plan
 from pliant.simulation import SAFETY, Simulation
 
 MOST_SUBSTEPS = 100_000
@@ -27,14 +28,20 @@ def choose_substeps(sim: Simulation, asked: int | None, name: str) -> None:
     if sim.body_contacts.active:
         fewest = max(fewest, *(getattr(solver, "fewest_substeps_touching", 1) for solver in sim.solvers))
     needed = fewest if math.isinf(sim.stable_dt) else math.ceil(frame_dt / (SAFETY * max(sim.stable_dt, 1e-30)))
+    reason = "stable" if needed > fewest else "least"
     wanted = min(solver.wanted_step() for solver in sim.solvers)
     for solver in sim.solvers:
         most = getattr(solver, "most_substeps", RESOLVING_SUBSTEPS)
-        needed = max(needed, min(math.ceil(frame_dt / solver.wanted_step()), most))
+        resolving = min(math.ceil(frame_dt / solver.wanted_step()), most)
+        if resolving > needed:
+            needed, reason = resolving, "resolved"
     meeting = getattr(sim.body_contacts, "wanted_step", lambda: math.inf)()
-    needed = max(needed, min(math.ceil(frame_dt / meeting), MEETING_SUBSTEPS))
+    for_contacts = min(math.ceil(frame_dt / meeting), MEETING_SUBSTEPS)
+    if for_contacts > needed:
+        needed, reason = for_contacts, "contacts"
     if asked is not None:
         sim.substeps = asked
+        sim.plan = make_plan(sim, "asked", wanted)
         if sim.dt > sim.stable_dt:
             _note(
                 sim,
@@ -51,6 +58,7 @@ def choose_substeps(sim: Simulation, asked: int | None, name: str) -> None:
             "better elements, a larger mass_shift, or the implicit integrator",
         )
     sim.substeps = max(1, needed)
+    sim.plan = make_plan(sim, reason, wanted)
     _note_coarse_step(sim, wanted)
     if needed > MANY_SUBSTEPS:
         sim.notes.append(

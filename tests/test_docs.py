@@ -44,6 +44,8 @@ def table_of(name):
         return presets_table()
     if kind == "cloths":
         return presets_table(CLOTH, lambda material: material.thickness != Material.thickness)
+    if kind == "sources":
+        return sources_table()
     if kind == "formats":
         return formats_table()
     name, _, left_out = name.partition("!")
@@ -73,6 +75,15 @@ def keys_table(name):
         if key not in skip:
             needed = "required" if key in table.required else default_of(kind)
             rows.append(f"| `{key}` | {words(kind)} | {needed} | {meaning(kind)} |")
+    return "\n".join(rows)
+
+
+def sources_table():
+    from pliant.material_presets import SOURCES
+
+    rows = ["| preset | what it is | Young's modulus | density | Poisson's ratio |", "|---|---|---|---|---|"]
+    for name, given in SOURCES.items():
+        rows.append(f"| `{name}` | {given['stuff']} | {given['young']} | {given['density']} | {given['poisson']} |")
     return "\n".join(rows)
 
 
@@ -238,7 +249,7 @@ def parsers():
 
 def test_every_command_and_option_is_documented():
     text = (DOCS / "command-line.md").read_text(encoding="utf-8")
-    parts = {m[1]: m[0] for m in re.finditer(r"^## pliant (\w+)\n.*?(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)}
+    parts = {m[1]: m[0] for m in re.finditer(r"^## pliant ([\w-]+)\n.*?(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)}
     for name, parser in parsers().items():
         assert name in parts, f"pliant {name}"
         for action in parser._actions:

@@ -5,10 +5,23 @@ from __future__ import annotations
 import argparse
 import sys
 
-from pliant.cli import bench, export, info, prep, render, run, scenes, studio
+from pliant.cli import (
+    bench,
+    calibrate,
+    compare,
+    export,
+    info,
+    materials,
+    prep,
+    render,
+    run,
+    scenes,
+    studio,
+    test_material,
+)
 from pliant.errors import PliantError
 
-COMMANDS = (run, studio, scenes, prep, render, export, info, bench)
+COMMANDS = (run, studio, scenes, prep, render, export, materials, test_material, compare, calibrate, info, bench)
 USAGE_ERROR = 2
 INTERRUPTED = 130
 

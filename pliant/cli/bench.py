@@ -15,7 +15,9 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("sources", nargs="*", metavar="MESH", help="for 'meshes': files or folders of meshes")
     parser.add_argument("--device", default="auto", help="cpu, cuda:0 or auto (the default)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="for 'meshes': also write a table for docs")
+    parser.add_argument(
+        "--markdown", type=Path, metavar="FILE", help="for 'meshes' and 'materials': also write a table for docs"
+    )
     parser.add_argument("--plot", type=Path, metavar="FILE", help="also draw the rows as a PNG, where a bench can")
     parser.add_argument("--most", type=_count, metavar="N", help="for 'detection': the most particles")
     parser.add_argument("--self", action="store_true", help="for 'cloth': cloth that meets itself, and nothing else")

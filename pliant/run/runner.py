@@ -29,6 +29,7 @@ from pliant.files import cannot_write, make_parent, replace_file
 from pliant.mesh.io import write_mesh
 from pliant.mesh.look import Look
 from pliant.mesh.surface import SurfaceMesh
+from pliant.plan import advice
 from pliant.render.film import SUFFIXES
 from pliant.run.log import RunLog, without_infinities
 from pliant.run.progress import Progress
@@ -166,6 +167,8 @@ class _Run:
             warnings.simplefilter("ignore")
             sim = self.loaded.scene.build(self.options.device)
         self.startup["build"] = time.time() - begin
+        if sim.plan is not None:
+            self.say(f"plan: {sim.plan.text()}")
         for note in [*sim.notes, *self.notes]:
             self.say(f"note: {note}")
         recording, log = self._start(sim)
@@ -367,6 +370,8 @@ class _Run:
             mean = sum(timed) / len(timed)
             summary["ms_per_frame"] = 1e3 * mean
             summary["real_time_factor"] = sim.frame_dt / mean
+            slow = advice(sim, 1e3 * mean)
+            summary["notes"] += [slow] if slow else []
             summary["seconds_to_first_frame"] = self.first_frame
         summary["startup_s"] = self.startup
         if blow_up is not None:

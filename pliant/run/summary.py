@@ -11,6 +11,7 @@ Keys of the JSON:
     real_time_factor        simulated time over wall time, of the same frames
     substeps, dt            steps per frame and time step [s]
     stable_dt               largest stable step at rest [s]; null if there is no limit
+    plan                    what was chosen for stability and accuracy, and why; null if nothing was
     max_stretch             longest spring over its rest length, worst of all frames
     volume_ratio            volume of all tets over that at rest, at the end
     volume_ratio_min/_max   the same, smallest and largest of all frames measured
@@ -90,6 +91,7 @@ def summarize(sim: Simulation, log: RunLog, name: str, asked: int) -> dict[str, 
         "substeps": sim.substeps,
         "dt": sim.dt,
         "stable_dt": sim.stable_dt if math.isfinite(sim.stable_dt) else None,
+        "plan": _plan(sim),
         "max_stretch": max(row["max_stretch"] for row in rows),
         "volume_ratio": last["volume_ratio"],
         "volume_ratio_min": min(row["volume_ratio"] for row in rows),
@@ -115,6 +117,14 @@ def summarize(sim: Simulation, log: RunLog, name: str, asked: int) -> dict[str, 
         "blow_up": None,
         "outputs": {},
     }
+
+
+def _plan(sim: Simulation) -> dict[str, Any] | None:
+    """The plan as JSON takes it."""
+    if sim.plan is None:
+        return None
+    plain = lambda value: None if isinstance(value, float) and not math.isfinite(value) else value
+    return {key: plain(value) for key, value in sim.plan.as_dict().items()}
 
 
 def summary_table(values: dict[str, Any]) -> str:

@@ -20,6 +20,7 @@ from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.mesh.wrinkles import Wrinkles
 from pliant.scene import SceneSettings
+from pliant.scene_checks import CALIBRATE
 from pliant.scene_file.attachments import attachment_table, chooser_keys, path_kind
 from pliant.scene_file.form import (
     Constant,
@@ -196,6 +197,13 @@ def scene_table() -> Table:
                 "float", 0.5, "vertices set aside for a sheet that tears, over the number it has", low=0.0, high=10.0
             ),
             "warp": Vector("direction of the warp of a cloth, as its mesh lies; from its texture, or x, if not given"),
+            "calibrate": Either(
+                scalar(
+                    "str", "off", "fit it to finite elements: on, or auto where the fit is on disk", choices=CALIBRATE
+                ),
+                str,
+                scalar("bool", None, "fit the method to finite elements of the mesh; as the scene says if not given"),
+            ),
             "material": Either(inline, dict, preset_or_name),
             "method": scalar("str", "mass_spring", "how it is simulated", choices=tuple(methods)),
             "matching": Table(settings_of(Matching), "how a shape-matched body is matched to its rest shape"),

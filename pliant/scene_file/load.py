@@ -31,10 +31,11 @@ from pliant.scene_file.layout import MOST_COPIES, VERSION, FilmSettings, scene_t
 from pliant.scene_file.lines import KeyLines, KeyPath
 from pliant.scene_file.meshes import MESH_KEYS, MeshStore, ProgressCall, body_mesh
 from pliant.scene_file.tables import TableSource, plain
-from pliant.settings import check_value, describe_range, field_kind
+from pliant.settings import check_value, describe_range, field_kind, takes_text
 from pliant.sleep.settings import SleepSettings
 from pliant.solvers import solver_class, solver_classes
 from pliant.substeps import MOST_SUBSTEPS
+from pliant.units import read_quantity
 from pliant.vectors import as_count, as_positive
 
 SHIPPED = Path(__file__).parent.parent / "scenes"
@@ -562,6 +563,8 @@ def _parse_value(field: dataclasses.Field, text: str, where: str) -> Any:
     value: Any = text
     if kind is bool:
         value = {"true": True, "false": False}.get(text.lower(), text)
+    elif takes_text(field):
+        value = read_quantity(text, field.metadata["unit"], where, describe_range(field), plain=True)
     elif kind is not str:
         try:
             value = int(text) if kind is int else float(text)

@@ -40,6 +40,20 @@ class World:
     bodies_sleep: bool = False
 
 
+@dataclasses.dataclass(frozen=True)
+class Calibration:
+    """What a fit to finite elements gives a method; see pliant/calibration.
+
+    Attributes:
+        numbers: of a mass-spring body a factor of its spring constants, and the bulk modulus of its volumes over
+            Young's modulus; of a shape-matched one the squared frequency over that of the material, and beta.
+        rate: of a shape-matched body: damping rate per damping, over the squared frequency of the material.
+    """
+
+    numbers: tuple[float, float]
+    rate: float = 1.0
+
+
 @dataclasses.dataclass
 class BodySpec:
     """What a scene says of one body before it has particles in a model.
@@ -60,6 +74,7 @@ class BodySpec:
     warp: tuple[float, float, float] | None = None
     bends: bool = True
     tear_capacity: float = 0.5
+    calibration: Calibration | None = None
 
 
 class Solver(Protocol):

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pliant.errors import InputError
-from pliant.settings import check_value, describe_range, field_kind
+from pliant.settings import check_value, describe_range, field_kind, takes_text
+from pliant.units import read_quantity
 
 STEPS = 1000
 """Positions of a slider."""
@@ -94,6 +95,10 @@ class FieldForm:
             raise InputError("nothing is given", self.label, f"Give {self.expected()}")
         if self.kind == "vector":
             return [_number(part, self.label, float) for part in value]
+        if isinstance(value, str) and self.field is not None and takes_text(self.field):
+            value = read_quantity(
+                _plain_text(value), self.field.metadata["unit"], self.label, self.expected(), plain=True
+            )
         if self.kind in ("float", "int"):
             value = _number(value, self.label, int if self.kind == "int" else float)
         if self.field is None or (self.kind == "text" and not self.field.metadata.get("choices")):
@@ -307,9 +312,14 @@ def plain_error(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
+def _plain_text(value: str) -> str:
+    """A text as Python writes numbers."""
+    return value.strip().replace(",", ".").replace("\u2212", "-")
+
+
 def _number(value: Any, where: str, kind: type) -> Any:
     if isinstance(value, str):
-        text = value.strip().replace(",", ".").replace("\u2212", "-")
+        text = _plain_text(value)
         try:
             value = float(text)
         except ValueError:

@@ -20,7 +20,7 @@ KINDS: dict[str, tuple[type, ...]] = {
     "layered bodies": (LayeredMesh,),
 }
 """Kinds of bodies as people call them, and their meshes."""
-PLASTIC = ("yield_strain", "creep", "plastic_limit")
+PLASTIC = ("yield_strain", "yield_stress", "creep", "plastic_limit")
 # Methods whose bodies yield, besides those that share rest shapes.
 YIELDS = ("layered", "fem")
 WOVEN = ("young_weft", "shear", "bending")
@@ -61,5 +61,5 @@ def idle_fields(method: str, kind: str) -> tuple[str, ...]:
         idle += WOVEN
     breaks = BREAKS.get(method, ())
     if not breaks or (kind and kind not in breaks):
-        idle.append("fracture_strain")
+        idle += ["fracture_strain", "tear_strength"]
     return tuple(idle)

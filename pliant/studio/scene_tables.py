@@ -209,6 +209,8 @@ def _body(entry: BodyEntry, files: _MeshFiles) -> dict[str, Any]:
                          ("tear_capacity", plain_spec["tear_capacity"])):  # fmt: skip
         if getattr(spec, key) != default:
             table[key] = getattr(spec, key)
+    if entry.calibrate is not None:
+        table["calibrate"] = entry.calibrate
     if spec.warp is not None:
         along = np.round(inverse @ np.array(spec.warp), DIGITS)
         if has_texture(source) or not np.allclose(along, (1.0, 0.0, 0.0), atol=1e-9):

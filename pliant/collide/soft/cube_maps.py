@@ -163,7 +163,7 @@ class CubeMapContacts:
         """Members, their weights and surface triangles of each cluster that has some, in the model's numbers."""
         first, end = body.own_particles
         whole = [(np.arange(first, end), mass[first:end], body.surface.astype(np.int64))]
-        if body.material.fracture_strain is not None:
+        if body.material.breaks_at is not None:
             self.notes.append(f"Body '{body.name}' can break; the surfaces of its cube maps do not.")
         if body.clusters is None or body.clusters.count == 1:
             return whole

@@ -17,7 +17,7 @@ def breaks_in_pieces(body: Body) -> bool:
 
 def comes_apart(body: Body) -> bool:
     """Whether a body's outside may change."""
-    return breaks_in_pieces(body) or (not body.options.get("is_solid") and body.material.fracture_strain is not None)
+    return breaks_in_pieces(body) or (not body.options.get("is_solid") and body.material.breaks_at is not None)
 
 
 def inner_tets(body: Body) -> np.ndarray | None:

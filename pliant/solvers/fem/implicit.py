@@ -63,7 +63,7 @@ class ImplicitStep:
         self.tets, self.edges = len(tables.corners), len(tables.edges)
         n = model.particles.count
         self.rest_inv = wp.array(tables.rest_inv.astype(np.float32), dtype=wp.mat33, device=device)
-        plastic = any(body.material.yield_strain is not None for body in model.bodies)
+        plastic = any(body.material.yields_at is not None for body in model.bodies)
         self.first_inv = wp.clone(self.rest_inv) if plastic else None
         turn = np.tile(np.array([0, 0, 0, 1], np.float32), (self.tets, 1))
         self.turn = wp.array(turn, dtype=wp.quat, device=device)

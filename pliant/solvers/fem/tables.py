@@ -106,7 +106,7 @@ def body_constants(material: Material) -> FemBody:
     body.drag = material.drag
     body.friction = wp.vec2(material.friction, material.holding)
     body.restitution = material.restitution
-    body.yield_strain = -1.0 if material.yield_strain is None else material.yield_strain
+    body.yield_strain = -1.0 if material.yields_at is None else material.yields_at
     body.creep = material.creep
     body.plastic_limit = material.plastic_limit
     return body

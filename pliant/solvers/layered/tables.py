@@ -112,21 +112,21 @@ def new_carry(nodes: int, device: str) -> Carry:
 
 def yielding_tables(bodies: list[Body], device: str) -> tuple[Yielding, list[tuple[int, int]]] | None:
     """Tets of bodies whose material yields, and the run of tets of each body; None where there are none."""
-    if all(body.material.yield_strain is None for body in bodies):
+    if all(body.material.yields_at is None for body in bodies):
         return None
     nodes, gradients, limits, entries, runs = [], [], [], [], []
     first = tets = 0
     for body in bodies:
         rest: LayerRest = body.own
         material = body.material
-        if material.yield_strain is not None:
+        if material.yields_at is not None:
             nodes.append(np.where(rest.tets >= 0, rest.tets + first, -1))
             gradients.append(rest.gradients)
             count = len(rest.volume)
             limits.append(
                 np.stack(
                     [
-                        material.yield_strain * rest.yields,
+                        material.yields_at * rest.yields,
                         np.full(count, material.creep),
                         np.full(count, material.plastic_limit),
                     ],

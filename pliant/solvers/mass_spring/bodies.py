@@ -25,7 +25,8 @@ def body_constants(body: Body, settings: MassSpringSettings, extent: float) -> B
     if body.raw is None:
         mapped, _ = spring_constants(body.material, sheet=body.tets[0] == body.tets[1])
         c.spring_damping_time = body.material.damping
-        c.volume_stiffness = mapped.volume_modulus
+        fitted = body.options.get("calibration")
+        c.volume_stiffness = mapped.volume_modulus if fitted is None else fitted.numbers[1] * body.material.young
         c.volume_form = VOLUME_PER_VOLUME
         c.volume_damping = body.material.damping
         c.area_stiffness = mapped.area_modulus

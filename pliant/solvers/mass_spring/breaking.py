@@ -36,7 +36,7 @@ class Remains:
 
 def can_tear(body: Body) -> bool:
     """Whether springs of a body can break: it is a sheet or rods, and its material has a fracture strain."""
-    return body.material.fracture_strain is not None and body.tets[0] == body.tets[1]
+    return body.material.breaks_at is not None and body.tets[0] == body.tets[1]
 
 
 class Breaking:
@@ -61,7 +61,7 @@ class Breaking:
         groups = []
         for body in model.bodies:
             rows = slice(body.springs[0] - self.first[0], body.springs[1] - self.first[0])
-            limit = body.material.fracture_strain
+            limit = body.material.breaks_at
             if can_tear(body) and limit is not None:
                 edge = np.isin(springs.kind[rows], (STRUCTURAL, SHEAR))
                 longest[rows] = np.where(edge, (1.0 + limit) * self.length[rows], 0.0)

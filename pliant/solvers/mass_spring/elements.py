@@ -69,6 +69,10 @@ def mass_spring_elements(spec: BodySpec) -> Elements:
     assert not isinstance(mesh, LayeredMesh)  # a scene refuses it, see `takes`
     sheet = isinstance(mesh, SurfaceMesh)
     constants, note = spring_constants(spec.material, sheet=sheet)
+    if spec.calibration is not None:
+        factor = spec.calibration.numbers[0]
+        constants = dataclasses.replace(constants, spring_modulus=factor * constants.spring_modulus)
+        note = ""
     rod = isinstance(mesh, RodMesh)
     woven = sheet and (spec.springs == "grid" or is_woven(spec.material))
     notes = [note] if note and spec.raw is None and not rod and not woven else []

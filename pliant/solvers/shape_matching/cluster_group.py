@@ -42,7 +42,7 @@ class ClusterGroup(MatchGroup):
             if id(shape) not in made:
                 made[id(shape)] = rest_clusters(shape.mesh.vertices, shape.mass, shape.clusters, order)
             # a body that can break changes its tables: it has its own
-            own = body.material.fracture_strain is not None
+            own = body.material.breaks_at is not None
             rests.append(dataclasses.replace(made[id(shape)]) if own else made[id(shape)])
         super().__init__(bodies, numbers, order, rests, rest, device)
         self._upload(list({id(r): r for r in rests}.values()))

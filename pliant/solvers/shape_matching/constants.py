@@ -8,6 +8,7 @@ import math
 import warp as wp
 
 from pliant.materials import Material
+from pliant.solvers.protocol import Calibration
 from pliant.solvers.shape_matching.settings import Matching
 
 
@@ -82,18 +83,24 @@ class Stiffness:
         return self.alpha is None and a < (0.5 * self.frequency * dt) ** 2 * (1.0 - 1e-6)
 
 
-def body_stiffness(matching: Matching, material: Material, volume: float, moment: float) -> Stiffness:
+def body_stiffness(
+    matching: Matching, material: Material, volume: float, moment: float, calibration: Calibration | None = None
+) -> Stiffness:
     """The stiffness of a body from its settings, or from its material.
 
     A uniform strain E of the body costs 1/2 w^2 (1 - beta) M |E|^2, with the frequency w and the second moment M =
     (1/3) sum of m |q|^2 over all clusters [kg m^2]; in a material with the shear modulus mu it costs mu V |E|^2. So
     w^2 (1 - beta) = 2 mu V / M: finer clusters are stiffer, and the body is as stiff as before. Damping follows as
-    stiffness-proportional damping does: the rate of a mode is damping * frequency^2.
+    stiffness-proportional damping does: the rate of a mode is damping * frequency^2. A calibration says instead what
+    the frequency is, and at what frequency the body swings.
     """
     free = 1.0 if matching.mode == "rigid" else max(1.0 - matching.beta, 0.05)
     squared = 2.0 * material.shear_modulus * volume / max(moment, 1e-30)
     frequency = math.sqrt(squared / free) if matching.frequency is None else matching.frequency
     rate = matching.damping_rate
+    if calibration is not None:
+        frequency = math.sqrt(squared * calibration.numbers[0])
+        rate = material.damping * calibration.rate * squared if rate is None else rate
     if rate is None and matching.alpha is None:
         rate = material.damping * frequency**2 * free
     return Stiffness(frequency, rate, matching.alpha)
@@ -107,8 +114,8 @@ def step_constants(matching: Matching, material: Material, stiffness: Stiffness,
     body.damp = 2.0 * b
     body.beta = 0.0 if matching.mode == "rigid" else matching.beta
     body.keep_volume = int(matching.keep_volume)
-    body.plastic = int(material.yield_strain is not None and matching.mode != "rigid")
-    body.yield_strain = material.yield_strain or 0.0
+    body.plastic = int(material.yields_at is not None and matching.mode != "rigid")
+    body.yield_strain = material.yields_at or 0.0
     body.creep = min(material.creep * dt, 1.0)
     body.plastic_limit = material.plastic_limit
     body.drag = material.drag / (1.0 + 0.5 * material.drag * dt)

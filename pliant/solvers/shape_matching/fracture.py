@@ -18,7 +18,7 @@ from pliant.solvers.shape_matching.rest import RestClusters, in_fours, inverse_r
 
 def can_break(body: Body) -> bool:
     """Whether a body's material says when it breaks, and it has clusters that could part."""
-    return body.material.fracture_strain is not None and body.clusters is not None and body.clusters.count > 1
+    return body.material.breaks_at is not None and body.clusters is not None and body.clusters.count > 1
 
 
 class Fracture:
@@ -52,7 +52,7 @@ class Fracture:
                 self._rows[k] = slice(end, end + self.links[k].count)
                 end += self.links[k].count
         self.limit = np.concatenate(
-            [np.full(found.count, group.bodies[k].material.fracture_strain) for k, found in self.links.items()]
+            [np.full(found.count, group.bodies[k].material.breaks_at) for k, found in self.links.items()]
         )
         pairs = [found.pairs + group.cluster_starts[k] for k, found in self.links.items()]
         device = group.device

@@ -33,6 +33,8 @@ LATTICE_RANK = 1
 """Rank of bodies whose lattice regions are summed axis by axis; that of the others is the order of their goals."""
 STEEPEST = 0.5
 """Frequency times step beyond which a penalty is held: an explicit push that is harder makes bodies hop."""
+CALIBRATED_SUBSTEPS = 24
+"""Substeps that are spent on resolving the frequency of a calibrated body: it is as stiff as the fit says, or not."""
 RESOLVED = 1.0
 """Frequency times step up to which a swing is followed well."""
 
@@ -74,7 +76,12 @@ class ShapeMatching:
             group, place = self._group_of(k)
             volume = float(model.particles.mass[slice(*body.particles)].sum()) / body.material.density
             moment = group.rests[place].moment
-            self.stiffness.append(body_stiffness(self.matchings[k], body.material, volume, moment))
+            self.stiffness.append(
+                body_stiffness(self.matchings[k], body.material, volume, moment, body.options["calibration"])
+            )
+        # asked for by name when substeps are chosen; others are left to the usual number
+        if any(body.options["calibration"] is not None for body in bodies):
+            self.most_substeps = CALIBRATED_SUBSTEPS
         self.body_index = wp.array(model.particles.body - model.particles.body[self.first], dtype=int, device=device)
         materials = [body.material for body in bodies]
         self.friction = wp.array([(m.friction, m.holding) for m in materials], dtype=wp.vec2, device=device)

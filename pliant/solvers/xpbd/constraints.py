@@ -117,7 +117,7 @@ def takes_triangles(material: Material, settings: XpbdSettings) -> bool:
         return settings.stretch == "triangles"
     woven = material.young_weft is not None or material.shear is not None
     low, high = POISSON_OF_EDGES
-    return woven or material.fracture_strain is not None or not low <= material.poisson <= high
+    return woven or material.breaks_at is not None or not low <= material.poisson <= high
 
 
 def _law(corners: np.ndarray, values: np.ndarray, damping: float) -> Law:

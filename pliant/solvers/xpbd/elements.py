@@ -93,7 +93,7 @@ def xpbd_elements(spec: BodySpec) -> Elements:
 
 def _spares(spec: BodySpec) -> int:
     """Particles to set aside: for a sheet that can tear a share of its vertices."""
-    tears = isinstance(spec.mesh, SurfaceMesh) and spec.material.fracture_strain is not None and spec.raw is None
+    tears = isinstance(spec.mesh, SurfaceMesh) and spec.material.breaks_at is not None and spec.raw is None
     return math.ceil(spec.tear_capacity * len(spec.mesh.vertices)) if tears else 0
 
 

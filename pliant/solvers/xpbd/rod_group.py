@@ -79,7 +79,7 @@ class RodGroup:
         damping, drag = each([m.damping for m in materials]), each([m.drag for m in materials])
         second = join("inertia") if self.bends else self.compliance[:, 0]
         segment = np.stack([self.length, second, damping, drag], axis=1)
-        limits = each([m.fracture_strain or 0.0 for m in materials])
+        limits = each([m.breaks_at or 0.0 for m in materials])
         self.breaks = bool(limits.any())
         self.link = wp.array(self._links(), dtype=wp.vec4i, device=device)
         floats = lambda a, dtype: wp.array(a.astype(np.float32), dtype=dtype, device=device)

@@ -25,7 +25,7 @@ from pliant.solvers.xpbd.tie_kernels import retie_hinges, retie_triangles
 def can_tear(body: Body) -> bool:
     """Whether a body is a sheet with a fracture strain, and particles set aside for where it splits."""
     sheet = body.raw is None and isinstance(getattr(body.own, "mesh", None), SurfaceMesh)
-    return sheet and body.splits and body.material.fracture_strain is not None
+    return sheet and body.splits and body.material.breaks_at is not None
 
 
 class Ties:

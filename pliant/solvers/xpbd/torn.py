@@ -21,7 +21,7 @@ def torn_sheet(model: Model, body: Body) -> Sheet:
     edges = rest[corners[:, 1:]] - rest[corners[:, :1]]
     sizes = np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1)
     around = np.bincount(corners.reshape(-1), np.repeat(sizes, 3), model.particles.count)
-    limit = body.material.fracture_strain
+    limit = body.material.breaks_at
     assert limit is not None
     return Sheet(
         body.name,

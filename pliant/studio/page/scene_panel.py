@@ -28,7 +28,7 @@ KIND_ICONS = {
     "capsule": "horizontal_split",
     "mesh": "pets",
 }
-WORLD_KEYS = ("frame_dt", "substeps")
+WORLD_KEYS = ("frame_dt", "substeps", "calibrate")
 OBSTACLE_SIZE = 0.3
 """Of a box or a ball that is added [m]: as large as a body, and beside those that are there."""
 OBSTACLES: dict[str, dict[str, Any]] = {

@@ -1,0 +1,83 @@
+"""``pliant compare``: the same scene under several methods."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+
+def add_parser(commands: Any) -> None:
+    parser = commands.add_parser(
+        "compare",
+        help="simulate a body by several methods and measure each against finite elements with small steps",
+        description="The same scene under each method: error over time, time of a frame, stretch, change of volume.",
+        epilog="Such as: pliant compare bunny --methods mass_spring,shape_matching/clusters=12/calibrate,xpbd",
+    )
+    parser.add_argument("asset", metavar="ASSET", help="a mesh file, the name of a sample mesh, or a scene (.toml)")
+    parser.add_argument(
+        "--methods",
+        metavar="A,B",
+        help="methods, each with settings behind slashes: xpbd/iterations=20 (default: all that take tets)",
+    )
+    parser.add_argument("--material", default="soft_rubber", metavar="NAME", help="of the body (soft_rubber)")
+    parser.add_argument("--scene", choices=("lean", "hang", "drop"), default="lean", help="what is done with it (lean)")
+    parser.add_argument("--tets", type=int, default=1500, metavar="N", help="about how many tets it gets (1500)")
+    parser.add_argument("--size", type=float, default=0.5, metavar="M", help="its largest extent [m] (0.5)")
+    parser.add_argument("--frames", type=int, default=90, metavar="N", help="frames of 1/60 s (90)")
+    parser.add_argument("--reference-substeps", type=int, default=32, metavar="N", help="of the reference (32)")
+    parser.add_argument("--budget", default="16.7 ms", metavar="TIME", help="what a frame may take (16.7 ms)")
+    parser.add_argument("--device", default="auto", metavar="DEVICE", help="cpu, cuda:0 or auto (the default)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all of it as JSON")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="also draw error against cost and over time, as PNG")
+    parser.add_argument("--film", type=Path, metavar="FILE", help="side by side: .mp4, .webp, .gif, or .png of the end")
+    parser.set_defaults(action=action)
+
+
+def action(args: argparse.Namespace) -> int:
+    from pliant import lab
+    from pliant.files import write_json
+    from pliant.lab.compare import compare
+    from pliant.lab.file_scenes import scene_of_file
+    from pliant.launch import pick_device
+    from pliant.units import read_quantity
+
+    device = pick_device(args.device)
+    budget = 1e3 * read_quantity(args.budget, "s", "--budget", plain=True)
+    methods = args.methods.split(",") if args.methods else lab.testable_methods()
+    source: Any = scene_of_file(args.asset) if args.asset.endswith(".toml") else args.asset
+    found = compare(
+        source,
+        methods,
+        material=args.material,
+        scene=args.scene,
+        tets=args.tets,
+        size=args.size,
+        frames=args.frames,
+        device=device,
+        film=args.film is not None,
+        reference_substeps=args.reference_substeps,
+        progress=lambda text: print(f"{text} ...", flush=True),
+    )
+    print(found.table())
+    print(found.best(budget)[1])
+    for lane in found.lanes:
+        for note in lane.notes:
+            print(f"{lane.way.name}: {note}")
+        if lane.stopped:
+            print(f"{lane.way.name} stopped: {lane.stopped}")
+    if args.json is not None:
+        write_json(args.json, found.as_dict())
+        print(f"written to {args.json}")
+    if args.plot is not None:
+        from pliant.lab.plots import plot_errors
+
+        curves = {lane.way.name: (lane.times[: len(lane.errors)], lane.errors) for lane in found.lanes}
+        plot_errors(curves, {lane.way.name: (lane.cost, lane.error) for lane in found.lanes}, args.plot)
+        print(f"drawn to {args.plot}")
+    if args.film is not None:
+        from pliant.lab.film import write_film
+
+        write_film(found, args.film, device=device)
+        print(f"film in {args.film}")
+    return 0

@@ -1,0 +1,9 @@
+"""A virtual laboratory: what a material becomes under each method, and how methods compare."""
+
+from __future__ import annotations
+
+from pliant.lab.bodies import body_of
+from pliant.lab.compare import Comparison, compare
+from pliant.lab.testing import TESTS, MaterialTest, test_material, testable_methods
+
+__all__ = ["TESTS", "Comparison", "MaterialTest", "body_of", "compare", "test_material", "testable_methods"]

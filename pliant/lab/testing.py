@@ -1,0 +1,136 @@
+"""`test_material`: a virtual laboratory for any material or body under any method."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pliant.errors import InputError
+from pliant.lab.drop import drop
+from pliant.lab.experiments import EXPERIMENTS, Curve, Outcome, Quantity
+from pliant.lab.specimen import Specimen, bar, of_body
+from pliant.lab.twin import Method
+from pliant.materials import Material, as_material
+from pliant.mesh.tets import TetMesh
+from pliant.solvers import solver_class, solver_classes
+from pliant.units import read_quantity
+
+TESTS = (*EXPERIMENTS, "drop")
+
+
+@dataclasses.dataclass(eq=False)
+class MaterialTest:
+    """What a laboratory found.
+
+    Attributes:
+        material: what was given. method: how it was simulated. body: its name.
+        quantities: all that was measured. curves: what was watched, one for each test.
+        substeps: steps per frame in each test. notes: what the methods said of it.
+    """
+
+    material: Material
+    method: str
+    body: str
+    quantities: list[Quantity]
+    curves: list[Curve]
+    substeps: dict[str, int]
+    notes: list[str]
+
+    def __getitem__(self, name: str) -> Quantity:
+        """A quantity by ``test.name``, such as ``tension.young``."""
+        for quantity in self.quantities:
+            if f"{quantity.test}.{quantity.name}" == name:
+                return quantity
+        raise KeyError(name)
+
+    def table(self) -> str:
+        """The quantities as lines of text."""
+        lines = [f"{'test':<12}{'quantity':<14}{'measured':>13}{'fem, same mesh':>16}{'expected':>13}  {'off':>8}"]
+        for q in self.quantities:
+            shown = [f"{v:.4g} {q.unit}".strip() if v is not None else "" for v in (q.value, q.fem, q.expected)]
+            off = "" if q.error is None else f"{100.0 * q.error:+.1f} %"
+            lines.append(f"{q.test:<12}{q.name:<14}{shown[0]:>13}{shown[1]:>16}{shown[2]:>13}  {off:>8}")
+        return "\n".join(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The whole as plain data."""
+        return {
+            "material": dataclasses.asdict(self.material),
+            "method": self.method,
+            "body": self.body,
+            "substeps": self.substeps,
+            "notes": self.notes,
+            "quantities": [{**dataclasses.asdict(q), "error": q.error} for q in self.quantities],
+            "curves": [{"test": c.test, "label": c.label, "times": c.times, "values": c.values} for c in self.curves],
+        }
+
+
+def testable_methods() -> list[str]:
+    """Methods that take a body of tets: the others have no laboratory here."""
+    return [name for name, cls in solver_classes().items() if TetMesh in cls.takes]
+
+
+def test_material(
+    material: Material | str = "soft_rubber",
+    method: str = "mass_spring",
+    *,
+    body: Any = None,
+    tests: Sequence[str] = TESTS,
+    size: float | str = 0.2,
+    matching: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    frame_dt: float | None = None,
+    substeps: int | None = None,
+    calibrate: bool = False,
+    device: str = "cpu",
+) -> MaterialTest:
+    """Test a material under a method, on a bar and a ball, or on a body of your own.
+
+    Args:
+        material: a `Material` or the name of a preset.
+        method: how it is simulated.
+        body: a `TetMesh`, a `VoxelLattice` or a `PreparedBody`; a bar and a ball if not given.
+        tests: some of 'tension', 'compression', 'cantilever', 'torsion' and 'drop' (which is of the ball alone).
+        size: length of the bar, and five times the radius of the ball [m].
+        matching: settings of a shape-matched body. settings: of the method.
+        frame_dt: duration of a frame [s]; a 24th of the period if not given.
+        substeps: steps per frame; chosen if not given.
+        calibrate: fit the method to finite elements first.
+        device: where it runs.
+    """
+    stuff = as_material(material, "test.material")
+    if TetMesh not in solver_class(method, "test.method").takes:
+        raise InputError(
+            f"the method '{method}' takes no tets", "test.method", f"Use one of: {', '.join(testable_methods())}"
+        )
+    for name in tests:
+        if name not in TESTS:
+            raise InputError(f"no test {name!r}", "test.tests", f"Use some of: {', '.join(TESTS)}")
+    length = read_quantity(size, "m", "test.size", plain=True) if isinstance(size, str) else float(size)
+    if not 0.0 < length < 1e6:
+        raise InputError(f"{length!r} is no length", "test.size", "Give one above 0, in m")
+    specimen: Specimen = bar(length) if body is None else of_body(getattr(body, "solid", body))
+    if not solver_class(method).shares_rest:
+        matching = None
+    way = Method(method, settings or {}, matching, frame_dt, substeps, calibrate, device)
+    outcomes: dict[str, Outcome] = {}
+    for name in tests:
+        if name == "drop":
+            if body is None:
+                outcomes[name] = drop(name, 0.2 * length, stuff, way)
+        else:
+            outcomes[name] = EXPERIMENTS[name](name, specimen, stuff, way)
+    notes = dict.fromkeys(note for outcome in outcomes.values() for note in outcome.notes)
+    return MaterialTest(
+        stuff,
+        method,
+        "bar" if body is None else (specimen.mesh.name or "body"),
+        [quantity for outcome in outcomes.values() for quantity in outcome.quantities],
+        [outcome.curve for outcome in outcomes.values()],
+        {name: outcome.substeps for name, outcome in outcomes.items()},
+        list(notes),
+    )
+
+
+test_material.__test__ = False  # type: ignore[attr-defined]
