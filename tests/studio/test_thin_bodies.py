@@ -74,7 +74,7 @@ def test_the_fields_of_a_material_are_those_that_do_something(kind):
         assert {"density", "young", "friction"} <= shown
         assert ("thickness" in shown) == (kind == "sheets")
         assert ("bending" in shown) == (kind == "sheets" and method != "shape_matching")
-        assert ("yield_strain" in shown) == (method == "shape_matching")
+        assert ("yield_strain" in shown) == (method in ("shape_matching", "fem"))
         tears = method == "shape_matching" or (method != "baraff_witkin" and kind in ("sheets", "rods"))
         assert ("fracture_strain" in shown) == tears
 

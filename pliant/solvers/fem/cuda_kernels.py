@@ -1,4 +1,4 @@
-"""All lattices but the first in one launch: a single block goes down and up through them."""
+"""All small lattices in one launch: a single block goes down and up through them."""
 
 import warp as wp
 
@@ -33,14 +33,15 @@ class Nodes:
 @wp.kernel(grid_stride=False)
 def down_and_up(
     nodes: Nodes,
+    first: int,
     lattices: int,
     inverse: wp.array(dtype=float),
     r_inout: wp.array(dtype=wp.vec3),
     z_inout: wp.array(dtype=wp.vec3),
 ):
-    """Residuals and corrections of all lattices, from the residuals and the own corrections of the first."""
+    """Residuals and corrections of all lattices, coarser than one of them, from its residuals and own corrections."""
     thread = wp.tid()
-    for level in range(1, lattices):
+    for level in range(first + 1, lattices):
         for j in range(nodes.begins[level] + thread, nodes.begins[level + 1], BLOCK):
             total = wp.vec3()
             for s in range(nodes.starts[j], nodes.starts[j + 1]):
@@ -48,8 +49,8 @@ def down_and_up(
             r_inout[j] = total
             z_inout[j] = inverse[j] * total
         sync_block()
-    for step in range(1, lattices):
-        level = lattices - 1 - step
+    for step in range(first + 1, lattices):
+        level = lattices - 1 + first - step
         for k in range(nodes.begins[level] + thread, nodes.begins[level + 1], BLOCK):
             total = z_inout[k]
             for s in range(nodes.up_starts[k], nodes.up_starts[k + 1]):

@@ -27,7 +27,7 @@ class BlockDescent:
         coloring = color_vertices((tables.edges - self.first).astype(np.int32), self.count)
         self.starts = [int(k) for k in coloring.starts]
         self.momentum = momentum
-        self.landings = wp.zeros(momentum.chunks, dtype=int, device=device)
+        self.landings = wp.zeros(momentum.bodies * int(kernels.LANDING_PARTS), dtype=int, device=device)
         self.order = wp.array((coloring.order + self.first).astype(np.int32), dtype=int, device=device)
 
     def solve(
@@ -40,10 +40,10 @@ class BlockDescent:
         r: wp.array,
     ) -> None:
         """Improve the gain of velocity by all sweeps, and write what is left; a is the last acceleration."""
-        spans, starts = self.momentum.spans, self.momentum.starts
+        spans = self.momentum.spans
         counted = [self.landings]
-        launch(kernels.count_landings, self.momentum.chunks, [spans, holds], counted, device=self.device, grain=8)
-        begin_with = [self.mesh, starts, self.landings, step, holds, a]
+        launch(kernels.count_landings, len(self.landings), [spans, holds], counted, device=self.device, grain=8)
+        begin_with = [self.mesh, self.landings, step, holds, a]
         launch(kernels.choose_start, self.count, begin_with, [gain], device=self.device, first=self.first)
         for _ in range(self.sweeps):
             for begin, end in zip(self.starts[:-1], self.starts[1:], strict=True):

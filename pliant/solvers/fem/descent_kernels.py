@@ -17,6 +17,10 @@ from pliant.solvers.fem.tet_kernels import edges_of
 wp.set_module_options({"enable_backward": False})
 
 
+# Parts of a body in which landings are counted.
+LANDING_PARTS = wp.constant(32)
+
+
 @wp.struct
 class Descent:
     """What does not change during a step: where it starts, and what acts on particles.
@@ -133,10 +137,11 @@ def own_equation(
 
 @wp.kernel
 def count_landings(start: int, spans: wp.array(dtype=wp.vec2i), holds: Holds, landings_out: wp.array(dtype=int)):
-    """How many particles of each run come to a surface in this step."""
+    """How many of every so-many-th particle of a body come to a surface in this step."""
     c = start + wp.tid()
+    span = spans[c // LANDING_PARTS]
     count = int(0)
-    for i in range(spans[c][0], spans[c][1]):
+    for i in range(span[0] + c % LANDING_PARTS, span[1], LANDING_PARTS):
         if holds.how[i] == LANDS:
             count += 1
     landings_out[c] = count
@@ -146,7 +151,6 @@ def count_landings(start: int, spans: wp.array(dtype=wp.vec2i), holds: Holds, la
 def choose_start(
     start: int,
     mesh: Mesh,
-    starts: wp.array(dtype=int),
     landings: wp.array(dtype=int),
     step: Descent,
     holds: Holds,
@@ -161,7 +165,7 @@ def choose_start(
     if step.inv_mass[i] == 0.0 or mesh.awake[b] == 0:
         return
     hits = int(0)
-    for c in range(starts[b], starts[b + 1]):
+    for c in range(b * LANDING_PARTS, (b + 1) * LANDING_PARTS):
         hits += landings[c]
     square = wp.dot(step.gravity, step.gravity)
     share = float(0.0)

@@ -158,6 +158,8 @@ class Levels:
         total = int(begins[-1])
         self.all_r, self.all_z = (wp.zeros(total + 2, dtype=wp.vec3, device=device) for _ in range(2))
         self.all_inverse = wp.zeros(total, dtype=float, device=device)
+        # the first lattice that a block of threads has no more than a few nodes of for each
+        self.base = next((k for k, lattice in enumerate(self.lattices) if lattice.count <= 1024), 0)
         self.nodes = None if device == "cpu" or len(self.lattices) < 2 else self._put_nodes(begins)
         self.tables, self.r, self.z, self.measure, self.inverse = [], [], [], [], []
         for k, lattice in enumerate(self.lattices):
@@ -246,13 +248,19 @@ class Levels:
         """The same on CUDA, where every launch counts."""
         from pliant.solvers.fem.cuda_kernels import BLOCK, down_and_up
 
-        inputs = [self.tables[0], free, self.inverse[0]]
-        launch(kernels.restrict, self.lattices[0].count, inputs, [self.r[0], self.z[0]], device=self.device)
+        source, base = free, self.base
+        for k in range(base + 1):
+            inputs, outputs = [self.tables[k], source, self.inverse[k]], [self.r[k], self.z[k]]
+            launch(kernels.restrict, self.lattices[k].count, inputs, outputs, device=self.device, block_dim=64)
+            source = self.r[k]
         launch(
             down_and_up,
             int(BLOCK),
-            [self.nodes, len(self.lattices), self.all_inverse],
+            [self.nodes, base, len(self.lattices), self.all_inverse],
             [self.all_r, self.all_z],
             device=self.device,
             block_dim=int(BLOCK),
         )
+        for k in range(base, 0, -1):
+            inputs = [self.tables[k], self.z[k]]
+            launch(kernels.prolong, self.lattices[k - 1].count, inputs, [self.z[k - 1]], device=self.device)

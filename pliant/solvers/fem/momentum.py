@@ -12,11 +12,12 @@ from pliant.solvers.fem.hold_kernels import Holds, is_held
 
 wp.set_module_options({"enable_backward": False})
 
-CHUNK = {"cpu": 1024, "cuda": 16}
+# Parts that the sums of a body are added up from, and parts of those.
+PARTS, GROUPS = wp.constant(256), wp.constant(16)
 
 
 @wp.kernel
-def _sum_chunks(
+def _sum_parts(
     start: int,
     spans: wp.array(dtype=wp.vec2i),
     inv_mass: wp.array(dtype=float),
@@ -24,11 +25,11 @@ def _sum_chunks(
     r: wp.array(dtype=wp.vec3),
     left_out: wp.array(dtype=wp.vec4d),
 ):
-    """What is left in each run of particles, and last, how many of them are held."""
+    """What is left in every so-many-th particle of a body, and last, how many of them are held."""
     c = start + wp.tid()
-    span = spans[c]
+    span = spans[c // PARTS]
     total = wp.vec4d()
-    for i in range(span[0], span[1]):
+    for i in range(span[0] + c % PARTS, span[1], PARTS):
         held = wp.float64(0.0)
         if inv_mass[i] == 0.0 or is_held(holds.how[i]):
             held = wp.float64(1.0)
@@ -38,20 +39,29 @@ def _sum_chunks(
 
 
 @wp.kernel
+def _sum_groups(start: int, left: wp.array(dtype=wp.vec4d), group_out: wp.array(dtype=wp.vec4d)):
+    """Sums of neighbouring parts."""
+    g = start + wp.tid()
+    total = wp.vec4d()
+    for c in range(g * (PARTS // GROUPS), (g + 1) * (PARTS // GROUPS)):
+        total += left[c]
+    group_out[g] = total
+
+
+@wp.kernel
 def _find_shifts(
     start: int,
     mesh: Mesh,
-    starts: wp.array(dtype=int),
     mass: wp.array(dtype=float),
-    left: wp.array(dtype=wp.vec4d),
+    group: wp.array(dtype=wp.vec4d),
     dt: float,
     shift_out: wp.array(dtype=wp.vec3),
 ):
     """The velocity that all particles of a body lack; none where something holds it."""
     b = start + wp.tid()
     total = wp.vec4d()
-    for c in range(starts[b], starts[b + 1]):
-        total += left[c]
+    for g in range(b * GROUPS, (b + 1) * GROUPS):
+        total += group[g]
     shift = wp.vec3(0.0, 0.0, 0.0)
     if total[3] == wp.float64(0.0):
         scale = 1.0 / (mass[b] * (1.0 + dt * mesh.bodies[b].drag))
@@ -65,22 +75,19 @@ class Momentum:
 
     def __init__(self, model: Model, mesh: Mesh, device: str) -> None:
         self.mesh, self.device = mesh, device
-        size = CHUNK["cpu" if device == "cpu" else "cuda"]
-        spans, starts = [], [0]
-        for body in model.bodies:
-            begin, end = body.particles
-            spans += [(k, min(k + size, end)) for k in range(begin, end, size)]
-            starts.append(len(spans))
+        spans = [body.particles for body in model.bodies]
         mass = [model.particles.mass[slice(*body.particles)].sum() for body in model.bodies]
-        self.bodies, self.chunks = len(model.bodies), len(spans)
+        self.bodies = len(spans)
         self.spans = wp.array(np.array(spans, np.int32), dtype=wp.vec2i, device=device)
-        self.starts = wp.array(np.array(starts, np.int32), dtype=int, device=device)
         self.mass = wp.array(np.array(mass, np.float32), dtype=float, device=device)
-        self.left = wp.zeros(self.chunks, dtype=wp.vec4d, device=device)
+        self.left = wp.zeros(self.bodies * int(PARTS), dtype=wp.vec4d, device=device)
+        self.group = wp.zeros(self.bodies * int(GROUPS), dtype=wp.vec4d, device=device)
         self.shift = wp.zeros(self.bodies, dtype=wp.vec3, device=device)
 
     def find(self, inv_mass: wp.array, holds: Holds, r: wp.array, dt: float) -> None:
         """Write `shift` from the residual."""
-        launch(_sum_chunks, self.chunks, [self.spans, inv_mass, holds, r], [self.left], device=self.device, grain=8)
-        inputs = [self.mesh, self.starts, self.mass, self.left, dt]
+        inputs = [self.spans, inv_mass, holds, r]
+        launch(_sum_parts, len(self.left), inputs, [self.left], device=self.device, grain=128)
+        launch(_sum_groups, len(self.group), [self.left], [self.group], device=self.device)
+        inputs = [self.mesh, self.mass, self.group, dt]
         launch(_find_shifts, self.bodies, inputs, [self.shift], device=self.device)
