@@ -12,7 +12,7 @@ from pliant.model.model import Body
 from pliant.model.state import State
 from pliant.physics.rigid import vec6d
 from pliant.solvers.layered import contact_kernels as kernels
-from pliant.solvers.layered import friction_kernels
+from pliant.solvers.layered import friction_kernels, put_kernels
 from pliant.solvers.layered.data import Carry, Constants, Holds, Layer, Moment
 from pliant.solvers.layered.pairs import Pairs
 from pliant.solvers.layered.settings import LayeredSettings
@@ -99,9 +99,9 @@ class Response:
             if self.settings.friction_rounds:
                 self._rub(state, constants, predicted, weight, dt, moment)
             self._place(state, constants, predicted, weight, moment)
-            self._each_body(kernels.put_cores, [self.shift], [moment])
+            self._each_body(put_kernels.put_cores, [self.shift], [moment])
         inputs = [layer, *found, *planes, state.inv_mass, state.x_next, state.v_next, self.press, held]
-        self._each_node(kernels.put_nodes, inputs, [moment, state.x, state.v, known[2], known[3], holds])
+        self._each_node(put_kernels.put_nodes, inputs, [moment, state.x, state.v, known[2], known[3], holds])
         if self.pairs is not None:
             self.pairs.keep_carry(self.press, predicted, state.v, carry, dt, next_carry)
 
