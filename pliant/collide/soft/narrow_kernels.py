@@ -3,7 +3,7 @@
 import warp as wp
 
 from pliant.collide.soft.contact_rows import CONTACT, Rows, Sums
-from pliant.collide.soft.near_native import next_entered, touch_solid
+from pliant.collide.soft.solid_native import next_entered, touch_solid
 from pliant.physics.closest import segments_weights, triangle_weights
 from pliant.physics.crossing import NEVER, time_of_edges, time_of_meeting
 

@@ -10,7 +10,7 @@ import warp as wp
 
 from pliant.collide.soft.backing_kernels import ALONE, Backing, keep_out
 from pliant.collide.soft.contact_rows import CONTACT, GOES_ON, Rounds, Rows, Sums, comes_again, finds_again
-from pliant.collide.soft.near_native import POINTS
+from pliant.collide.soft.points_native import POINTS
 
 wp.set_module_options({"enable_backward": False})
 
