@@ -75,7 +75,8 @@ class Solver(Protocol):
     `Tearing` or None; `broken_springs(body)` and `torn_triangles(body)`, masks or None; `rigid_parts()`, what moves
     besides particles: mass, centre, velocity, inertia and angular velocity of each, in the world;
     `begin_contacts(state, contacts, light)` and `follow_contacts(state, light)`, see `Follower` of
-    collide/soft/body_contacts.py; `fewest_substeps` and `fewest_substeps_touching`, the latter where bodies meet.
+    collide/soft/body_contacts.py; `fewest_substeps` and `fewest_substeps_touching`, the latter where bodies meet;
+    `settle(on)` and `step_taken()`, by which `pliant.settle` finds equilibrium; `tet_fields(body, x)`, their stress.
     """
 
     name: ClassVar[str]
