@@ -148,6 +148,11 @@ class _Launch:
     splits: bool
 
     @property
+    def is_native(self) -> bool:
+        """Whether a program can do it: what runs on CUDA is launched from Python."""
+        return bool(self.command.device.is_cpu)
+
+    @property
     def pays(self) -> bool:
         """Whether waking another thread pays for this launch alone."""
         return self.splits and self.size >= 2 * self.grain
@@ -168,6 +173,10 @@ class _Copy:
     first: int
     items: int
     pays = False
+
+    @property
+    def is_native(self) -> bool:
+        return bool(self.target.device.is_cpu and self.source.device.is_cpu)
 
     def run(self) -> None:
         wp.copy(self.target, self.source, self.first, self.first, self.items)
@@ -216,14 +225,15 @@ class _Action:
 
     run: Callable[[], None]
     pays = False
+    is_native = False
 
 
 def _is_python(command: Any) -> bool:
-    return not works() or isinstance(command, _Action) or (isinstance(command, _Branch) and not command.is_native)
+    return not command.is_native or not works()
 
 
 class Recording:
-    """A list of launches on the CPU, replayed in order without Python's per-launch cost."""
+    """A list of launches, replayed in order; on the CPU without Python's per-launch cost."""
 
     def __init__(self) -> None:
         self.commands: list[Any] = []

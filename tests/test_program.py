@@ -139,6 +139,18 @@ def test_the_same_without_native_programs(table, monkeypatch):
     np.testing.assert_array_equal(a.numpy(), mixed(table, 1))
 
 
+def test_recordings_of_launches_on_cuda(table, cuda):
+    """They are replayed from Python: a program calls kernels of the CPU only."""
+    a = wp.array(np.asarray(table, np.int32), dtype=int, device=cuda)
+    b = wp.zeros(len(table), dtype=int, device=cuda)
+    with record() as recording:
+        launch(mix, len(table), [a], [b], device=cuda)
+        copy(a, b)
+    recording.replay()
+    recording.replay()
+    np.testing.assert_array_equal(a.numpy(), mixed(table, 2))
+
+
 def test_programs_of_several_python_threads(table, set_threads):
     """Two programs at once do not take threads from each other and wait forever."""
     set_threads(3)

@@ -96,7 +96,8 @@ class Solver(Protocol):
     collide/soft/body_contacts.py; `takes_from_colliders`, what of the momentum that bodies press into colliders is left
     to its `resolve`, see collide/soft/backing.py, all of it if it does not say; `fewest_substeps` and
     `fewest_substeps_touching`, the latter where bodies meet; `keeps_apart`, whether it keeps its bodies off each other
-    itself, and then `met(state, dt)`, their contacts.
+    itself, and then `met(state, dt)`, their contacts; `settle(on)` and `step_taken()`, by which `pliant.settle` finds
+    equilibrium; `tet_fields(body, x)`, their stress.
     """
 
     name: ClassVar[str]
