@@ -113,7 +113,7 @@ class BodyContacts:
         self.device = device
         self.is_listed = int(device != "cpu")
         self.model = model
-        thin = any(not body.options.get("is_solid") for body in model.bodies)
+        self.is_thin = thin = any(not body.options.get("is_solid") for body in model.bodies)
         methods = {body.method for body in model.bodies}
         alone = len(model.bodies) == 1 or (len(methods) == 1 and methods <= apart)
         alone = alone and not any(breaks_in_pieces(body) for body in model.bodies)
@@ -300,7 +300,8 @@ class BodyContacts:
         moves.goes_on = self.turns.finds
         inputs, outputs = [self.near(), self.surfaces, moves], [self.vertex_rows, self.edge_rows, self.sums]
         outputs += [self.turns, self.full]
-        launch_walks(touch, self._things(), [*inputs, self.is_listed], outputs, self.device)
+        # what is thin has many candidates to look at; of a solid the nearest is found by one thread
+        launch_walks(touch, self._things(), [*inputs, self.is_listed], outputs, self.device, self.is_thin)
 
     def near(self) -> Near:
         """The candidates, as kernels see them."""

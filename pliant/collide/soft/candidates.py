@@ -32,10 +32,10 @@ def launch_chunks(kernel: object, things: int, inputs: list, outputs: list, devi
     launch(kernel, -(-things // chunk), [chunk, *inputs], outputs, device=device, grain=8, block_dim=128)
 
 
-def launch_walks(kernel: object, things: int, inputs: list, outputs: list, device: str) -> None:
+def launch_walks(kernel: object, things: int, inputs: list, outputs: list, device: str, is_shared: bool = True) -> None:
     """Launch a kernel whose first parameters after `start` are how many items a thread takes, and how many threads
-    share one."""
-    lanes = 1 if device == "cpu" else LANES
+    share one: several on CUDA, where it is so."""
+    lanes = LANES if is_shared and device != "cpu" else 1
     launch_chunks(kernel, lanes * things, [lanes, *inputs], outputs, device)
 
 

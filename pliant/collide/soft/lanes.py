@@ -1,4 +1,4 @@
-"""Eight CUDA threads, neighbours in a warp, that work on one thing together; on the CPU there is one.
+"""Eight CUDA threads, neighbours in a warp, that work on one thing together; or a single one, as always on the CPU.
 
 All eight must call these functions together.
 """
@@ -9,27 +9,27 @@ import warp as wp
 @wp.func_native("""
 #if defined(__CUDA_ARCH__)
 const int shift = threadIdx.x & 24;
-return (int)((__ballot_sync(0xffu << shift, flag != 0) >> shift) & 0xffu);
-#else
-return flag != 0 ? 1 : 0;
+if (lanes > 1) return (int)((__ballot_sync(0xffu << shift, flag != 0) >> shift) & 0xffu);
 #endif
+return flag != 0 ? 1 : 0;
 """)
-def lanes_with(flag: int) -> int:
-    """The lanes whose flag is set, as bits."""
+def lanes_with(flag: int, lanes: int) -> int:
+    """Those of so many lanes whose flag is set, as bits."""
     ...
 
 
 @wp.func_native("""
 #if defined(__CUDA_ARCH__)
-const unsigned all = 0xffu << (threadIdx.x & 24);
-__syncwarp(all);
-return __shfl_sync(all, value, lane, 8);
-#else
-return value;
+if (lanes > 1) {
+    const unsigned all = 0xffu << (threadIdx.x & 24);
+    __syncwarp(all);
+    return __shfl_sync(all, value, lane, 8);
+}
 #endif
+return value;
 """)
-def from_lane(value: int, lane: int) -> int:
-    """The number that one lane has; what it wrote before is seen by all after this."""
+def from_lane(value: int, lane: int, lanes: int) -> int:
+    """The number that one of so many lanes has; what it wrote before is seen by all after this."""
     ...
 
 

@@ -80,7 +80,7 @@ def touch_triangles(k: int, lane: int, lanes: int, near: Near, of: Surfaces, m: 
                         row = k * rows.room + found
                         write_row(rows, row, ids, triangle_signs(touch.weights), touch, apart, of)
                     found += 1
-            found = from_lane(found, 0)
+            found = from_lane(found, 0, lanes)
         else:
             at = int(j)
             while at < next:
@@ -90,7 +90,7 @@ def touch_triangles(k: int, lane: int, lanes: int, near: Near, of: Surfaces, m: 
                 if look < next:
                     corner = corners[near.triangle[look]]
                     touch = meet_thin(i, corner, solid, same, of, m)
-                touching = lanes_with(touch.found)
+                touching = lanes_with(touch.found, lanes)
                 while touching != 0:
                     turn = lowest_bit(touching)
                     touching = touching & (touching - 1)
@@ -99,7 +99,7 @@ def touch_triangles(k: int, lane: int, lanes: int, near: Near, of: Surfaces, m: 
                         ids = triangle_ids(i, corner)
                         signs = triangle_signs(touch.weights)
                         found = add_apart(k, found, rows, ids, signs, touch, apart, of)
-                    found = from_lane(found, turn)
+                    found = from_lane(found, turn, lanes)
                 at = wp.where(lanes == 1, look + 1, at + lanes)
         j = next
     if lane != 0:
@@ -156,7 +156,7 @@ def touch_edges(k: int, lane: int, lanes: int, near: Near, of: Surfaces, m: Move
                 same = 1
             touch = meet_edges(one, two, solid, same, near.out[k], near.out[item], of, m)
             ids = wp.vec4i(one[0], one[1], two[0], two[1])
-        touching = lanes_with(touch.found)
+        touching = lanes_with(touch.found, lanes)
         place = found + count_bits(touching & ((1 << lane) - 1))
         if touch.found != 0 and place < rows.room:
             w = touch.weights
@@ -211,7 +211,7 @@ def touch(
             if near.edge_count[e] > 0:
                 found = touch_edges(e, lane, lanes, near, of, m, edges_out)
             # what others have written is seen after this
-            found = from_lane(found, 0)
+            found = from_lane(found, 0, lanes)
             if lane == 0:
                 list_rows(e, wp.min(found, edges_out.room), is_listed, edges_out)
                 if found > edges_out.room:
