@@ -26,8 +26,8 @@ CHUNKS = 4
 """Chunks of a launch for each thread: the more, the better threads share what differs in cost."""
 COPY_CHUNK = 1 << 15
 """Bytes of a chunk of a copy."""
-TRY_EVERY = 50
-"""Runs after which all threads are tried again where one was faster, and the other way round."""
+TRY_EVERY = 200
+"""Runs after which all threads are tried again where one was much faster, and the other way round."""
 LINE = 16
 """Numbers of 32 bits in a line of the cache: what threads write is that far apart."""
 
@@ -147,19 +147,27 @@ def packed(command: Any) -> ctypes.Structure:
 
 
 class Pace:
-    """How long a program takes with all threads and with one [s], of late; every so often the slower way is tried."""
+    """How long a program takes with all threads and with one [s], of late; now and then the slower way is tried, the
+    more seldom the slower it was."""
 
     def __init__(self) -> None:
         self._seconds: dict[bool, float] = {}
         self._runs = 0
+        self._tries_at = 10
 
     def several_are_faster(self) -> bool:
         self._runs += 1
         if len(self._seconds) < 2:
             # the first run warms caches up
             return self._runs != 3
-        tries = self._runs % TRY_EVERY == 0 or (self._runs < TRY_EVERY and self._runs % 10 == 0)
-        return (self._seconds[True] < self._seconds[False]) != tries
+        several, one = self._seconds[True], self._seconds[False]
+        tries = self._runs >= self._tries_at
+        if tries:
+            much = max(several, one) > 1.3 * min(several, one)
+            wait = TRY_EVERY if much else TRY_EVERY // 4
+            # things change most at the beginning
+            self._tries_at = self._runs + min(wait, self._runs)
+        return (several < one) != tries
 
     @contextlib.contextmanager
     def measured(self, several: bool) -> Iterator[None]:

@@ -195,5 +195,9 @@ def test_the_faster_way_is_taken(monkeypatch):
     runs(60)
     assert sum(runs(100)) <= 4
     cost[True] = 0.5
-    runs(60)
+    runs(250)
     assert sum(runs(100)) >= 96
+    # as good as the other: no matter which, but both are looked at
+    cost[True] = cost[False] = 1.0
+    runs(250)
+    assert 0 < sum(runs(200)) < 200
