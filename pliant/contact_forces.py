@@ -11,7 +11,7 @@ import warp as wp
 
 from pliant.collide.contacts import ContactList, Contacts
 from pliant.collide.pipeline import Pipeline
-from pliant.collide.soft.body_contacts import BodyContactList, BodyContacts
+from pliant.collide.soft.body_contacts import BodyContactList, BodyContacts, joined_lists, merged_lists
 from pliant.collide.soft.methods import ContactMethod
 from pliant.model.state import State
 from pliant.solvers.protocol import Solver
@@ -65,29 +65,16 @@ def resolve_and_read(between: ContactMethod, state: State, dt: float) -> BodyCon
         if between.active:
             between.resolve(state, dt)
         return between.read(state, dt)
-    parts = between.resolve_and_read(state, dt)
-    names = [field.name for field in dataclasses.fields(BodyContactList)]
-    columns = {name: getattr(joined_lists(parts), name) for name in names}
-    keys = np.column_stack([columns["particles"], columns["kind"] == "edge"])
-    _, first, row = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    force = np.zeros((len(first), 3))
-    np.add.at(force, row.reshape(-1), columns["force"])
-    return BodyContactList(**{name: columns[name][first] for name in names if name != "force"}, force=force)
-
-
-def joined_lists(parts: Sequence[BodyContactList]) -> BodyContactList:
-    """Several lists as one."""
-    if len(parts) == 1:
-        return parts[0]
-    names = [field.name for field in dataclasses.fields(BodyContactList)]
-    return BodyContactList(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    return merged_lists(between.resolve_and_read(state, dt))
 
 
 def last_step_arrays(between: ContactMethod) -> list[wp.array]:
     """The arrays of the contacts between bodies of the last step, which a trial step overwrites."""
     tables = [getattr(between, name, None) for name in ("vertex_rows", "edge_rows", "rows")]
     found = [vars(table).values() for table in tables if table is not None]
-    return [value for values in found for value in values if isinstance(value, wp.array)]
+    joiner = getattr(between, "joiner", None)
+    joined = [] if joiner is None else joiner.joined_arrays()
+    return [*(value for values in found for value in values if isinstance(value, wp.array)), *joined]
 
 
 def trial_forces(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -96,6 +97,31 @@ class Follower(Protocol):
         ...
 
 
+class Joiner(Protocol):
+    """A method in whose equations contacts act: they are found where it begins to lead to, it goes on with them, and
+    what is left to do is done in passes as for others."""
+
+    def let_join(self, rows: list[Rows]) -> bool:
+        """Whether they do; they will be found in such tables."""
+        ...
+
+    def joins(self) -> bool:
+        """Whether they do so in the present step."""
+        ...
+
+    def join_contacts(self, state: State, sums: Sums, light: wp.array, dt: float) -> None:
+        """Change x_next and v_next of its own particles and of what they touch, whose inverse masses are given."""
+        ...
+
+    def joined_contacts(self, x: np.ndarray, dt: float) -> BodyContactList:
+        """The contacts of the last step and the forces that they had in the equations, for positions x [m] (n, 3)."""
+        ...
+
+    def joined_arrays(self) -> list[wp.array]:
+        """What a step that is only tried overwrites of that."""
+        ...
+
+
 class BodyContacts:
     """Keeps bodies out of each other.
 
@@ -158,6 +184,7 @@ class BodyContacts:
         for name in ("deep", "round", "finds", "begins", "going"):
             setattr(self.turns, name, wp.zeros(1, dtype=int, device=device))
         self.turns.missed = wp.zeros(2, dtype=int, device=device)
+        self.joiner: Joiner | None = None
         self._make_rows(4, 6)
         self.full = wp.zeros(1, dtype=int, device=device)
         self.careful = Careful(self.candidates, surfaces, sums, count, device) if settings.careful and thin else None
@@ -172,6 +199,11 @@ class BodyContacts:
         """Tell methods what is done to their particles in each pass."""
         self.followers = followers
         self.light = wp.zeros(self.model.particles.count, dtype=float, device=self.device) if followers else None
+
+    def let_join(self, joiner: Joiner | None) -> None:
+        """Let contacts act in the equations of a method."""
+        if joiner is not None and joiner.let_join([self.vertex_rows, self.edge_rows]):
+            self.joiner = joiner
 
     def let_back(self, colliders: Colliders, contacts: Contacts, takes: np.ndarray) -> None:
         """Let colliders stand behind what is pressed against them, where something weighs much more; see `Backed`.
@@ -190,6 +222,7 @@ class BodyContacts:
         self.edge_rows = _rows(self.candidates.near_edges.things, edge_room, self.device)
         for rows in (self.vertex_rows, self.edge_rows):
             rows.deep, rows.missed = self.turns.deep, self.turns.missed
+        self.let_join(self.joiner)
 
     def follow_sleep(self, sleeping: Sleeper) -> None:
         """Let bodies sleep, and tell of what touches them."""
@@ -231,6 +264,7 @@ class BodyContacts:
             self._touch(state, dt)
             self._push_apart(state)
 
+        self._join(state, dt)
         if self.backed is not None:
             self.backed.begin(self.candidates.vertex, state, dt)
         launch(response_kernels.begin_rounds, 1, [], [self.turns], device=self.device)
@@ -241,18 +275,41 @@ class BodyContacts:
     def resolve_and_read(self, state: State, dt: float) -> list[BodyContactList]:
         """The same, from the host: the contacts, as they were each time that they were found."""
         self.candidates.follow(state.x, state.x_next, state.v, dt, self.ahead)
+        self._join(state, dt)
         if self.backed is not None:
             self.backed.begin(self.candidates.vertex, state, dt)
         launch(response_kernels.begin_rounds, 1, [], [self.turns], device=self.device)
-        parts = []
+        parts = self._joined(state, dt)
         while self.turns.going.numpy()[0]:
             self._touch(state, dt)
             self._push_apart(state)
             if self.turns.finds.numpy()[0] or not self.turns.going.numpy()[0]:
-                parts.append(self.read(state, dt))
+                parts.append(self._listed(state, dt))
         if self.backed is not None:
             self.backed.end(self.candidates.vertex, state)
         return parts
+
+    def _join(self, state: State, dt: float) -> None:
+        """Let contacts act in the equations of a method that lets them, before anything else is done."""
+        if self.joiner is None or not self.joiner.joins():
+            return
+        launch(response_kernels.begin_rounds, 1, [], [self.turns], device=self.device)
+        self._touch(state, dt)
+        light = self._lighten(state)
+        self.joiner.join_contacts(state, self.sums, light, dt)
+        for follower in self.followers:
+            follower.follow_contacts(state, light)
+        inputs, outputs = [self.candidates.vertex], [self.sums, self.vertex_rows, self.edge_rows]
+        launch(response_kernels.forget_contacts, len(self.candidates.vertex), inputs, outputs, device=self.device)
+
+    def _lighten(self, state: State) -> wp.array:
+        """Inverse masses of particles as contacts see them [1/kg] (n,)."""
+        if self.light is None:
+            return state.inv_mass
+        copy(self.light, state.inv_mass)
+        for follower in self.followers:
+            follower.begin_contacts(state, self.sums.contacts, self.light)
+        return self.light
 
     def _push_apart(self, state: State) -> None:
         """Change x_next and v_next by what the contacts do."""
@@ -261,12 +318,7 @@ class BodyContacts:
         if self.sleeping is not None:
             self.sleeping.wake_touched()
         passes = self.settings.iterations
-        light = state.inv_mass
-        if self.light is not None:
-            light = self.light
-            copy(light, state.inv_mass)
-            for follower in self.followers:
-                follower.begin_contacts(state, self.sums.contacts, light)
+        light = self._lighten(state)
         backing = Backing() if self.backed is None else self.backed.data
         if self.backed is not None:
             inputs = [threads, self.is_listed, state.inv_mass, state.x_next, backing, self.turns]
@@ -338,6 +390,15 @@ class BodyContacts:
 
     def read(self, state: State, dt: float) -> BodyContactList:
         """The contacts of the last step."""
+        joined = self._joined(state, dt)
+        return merged_lists([*joined, self._listed(state, dt)]) if joined else self._listed(state, dt)
+
+    def _joined(self, state: State, dt: float) -> list[BodyContactList]:
+        """The contacts of the last step that acted in equations, if some can."""
+        return [] if self.joiner is None else [self.joiner.joined_contacts(state.x.numpy().astype(np.float64), dt)]
+
+    def _listed(self, state: State, dt: float) -> BodyContactList:
+        """The contacts as the passes over them left them."""
         parts = []
         x = state.x.numpy().astype(np.float64)
         for rows, kind in ((self.vertex_rows, "vertex"), (self.edge_rows, "edge")) if self.active else ():
@@ -355,6 +416,25 @@ class BodyContacts:
             two, words = np.zeros((0, 2), np.int32), np.zeros(0, "<U6")
             return BodyContactList(two, four.astype(np.int32), four, words, none, none, none[:, 0], none)
         return BodyContactList(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def joined_lists(parts: Sequence[BodyContactList]) -> BodyContactList:
+    """Several lists as one."""
+    if len(parts) == 1:
+        return parts[0]
+    names = [field.name for field in dataclasses.fields(BodyContactList)]
+    return BodyContactList(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def merged_lists(parts: Sequence[BodyContactList]) -> BodyContactList:
+    """Several lists as one, in which contacts of the same particles are one with the sum of their forces."""
+    every = joined_lists(parts)
+    keys = np.column_stack([every.particles, every.kind == "edge"])
+    _, first, row = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    force = np.zeros((len(first), 3))
+    np.add.at(force, row.reshape(-1), every.force)
+    names = [field.name for field in dataclasses.fields(BodyContactList)]
+    return BodyContactList(**{name: getattr(every, name)[first] for name in names if name != "force"}, force=force)
 
 
 @wp.kernel

@@ -197,6 +197,21 @@ def begin_rounds(rounds_out: Rounds):
     rounds_out.deep[0] = 0
 
 
+@wp.kernel
+def forget_contacts(
+    start: int, vertex: wp.array(dtype=int), sums_out: Sums, vertices_out: Rows, edges_out: Rows
+):
+    """Forget what contacts were counted and listed, and what they began with: they are found anew."""
+    k = start + wp.tid()
+    i = vertex[k]
+    sums_out.contacts[i] = 0
+    for a in range(3):
+        sums_out.push[i, a] = wp.int64(0)
+    if k == 0:
+        vertices_out.actives[0] = 0
+        edges_out.actives[0] = 0
+
+
 @wp.func_native("""
 wp::int64* mine = (wp::int64*)(sums.data) + 3 * (size_t)i;
 const size_t next = 3 * (size_t)of.particles;

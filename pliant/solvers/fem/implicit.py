@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import warp as wp
 
+from pliant.collide.soft.contact_rows import Sums
 from pliant.launch import copy, launch
 from pliant.model.model import Model
 from pliant.model.state import State
 from pliant.solvers.fem import (
     cpu_kernels,
     hold_kernels,
+    meeting_kernels,
     newton_kernels,
     plastic_kernels,
     row_kernels,
@@ -21,6 +23,7 @@ from pliant.solvers.fem.data import Mesh, Pieces
 from pliant.solvers.fem.descent import BlockDescent, make_step
 from pliant.solvers.fem.hold_kernels import Holds
 from pliant.solvers.fem.levels import Levels
+from pliant.solvers.fem.meeting import Meeting
 from pliant.solvers.fem.momentum import Momentum
 from pliant.solvers.fem.settings import FemSettings
 from pliant.solvers.fem.solve import Solve
@@ -31,6 +34,10 @@ from pliant.solvers.protocol import World
 LEAN = 5e-3
 # Fractions of a Newton step that the search tries: 1, 1/2, 1/4, ...
 TRIALS = 6
+# Relative residual at which it is known well enough where bodies go without contacts between them.
+AHEAD = 0.03
+# Linear solves with contacts between bodies: what each shows of them is taken into account by the next one.
+MEETINGS = 3
 # Parts that the merit of a trial is added up from.
 CHUNKS = 512
 
@@ -92,6 +99,7 @@ class ImplicitStep:
         if settings.integrator == "descent":
             self.descent = BlockDescent(model, mesh, tables, self.momentum, settings.sweeps, device)
         self.solve = Solve(mesh, n, self.first, self.count, self.levels, device)
+        self.meeting: Meeting | None = None
 
     def allocate_search(self) -> None:
         """Make room for the search along a step of Newton's method."""
@@ -103,6 +111,15 @@ class ImplicitStep:
         self.parts = wp.zeros(CHUNKS, dtype=wp.float64, device=self.device)
         self.merit = wp.zeros(1 + TRIALS, dtype=wp.float64, device=self.device)
         self.fraction = wp.zeros(1, dtype=float, device=self.device)
+
+    def can_meet(self) -> bool:
+        """Whether contacts between bodies can act in the equations."""
+        return self.descent is None and self.settings.iterations == 1
+
+    def let_meet(self, body: np.ndarray) -> Meeting:
+        """Let contacts between bodies act in the equations; `body` of each particle (n,)."""
+        self.meeting = Meeting(self.model.particles.count, self.first, self.count, body, self.device)
+        return self.meeting
 
     def _each(self, kernel: object, inputs: list, outputs: list, grain: int = 4096) -> None:
         launch(kernel, self.count, inputs, outputs, device=self.device, first=self.first, grain=grain)
@@ -165,6 +182,12 @@ class ImplicitStep:
                 has_f_ext=self.world.has_f_ext, neo_hookean=self.neo_hookean,
             )  # fmt: skip
             self.descent.solve(step, self.now, self.turn, self.a, self.gain, self.solve.r)
+        elif self.meeting is not None and not at_rest:
+            # where it goes without contacts; `meet` does the rest
+            self.assemble(x, carry, dt)
+            self._solve(state, v, gravity, dt, self.gain, 1.0, is_first=True, tolerance=AHEAD)
+            self._each(meeting_kernels.show_ahead, [*now[:3], self.gain, dt], [later[0], later[2]])
+            return
         elif not at_rest:
             self.assemble(x, carry, dt)
             self._solve(state, v, gravity, dt, self.gain, 1.0, is_first=True)
@@ -175,12 +198,39 @@ class ImplicitStep:
         more = 0 if self.descent is not None else s.iterations - 1
         for _ in range(1 if at_rest else more):
             self._improve(state, now, gravity, dt)
-        self.momentum.find(w, self.now, self.solve.r, dt)
+        self._end(w, now, later, dt)
+
+    def _end(self, inv_mass: wp.array, now: tuple[wp.array, ...], later: tuple[wp.array, ...], dt: float) -> None:
+        """What the solve has left of momenta, positions and velocities, and what holds particles."""
+        self.momentum.find(inv_mass, self.now, self.solve.r, dt)
         self._each(
             hold_kernels.end_step,
-            [self.mesh, w, *now, self.gain, self.solve.r, self.momentum.shift, dt, self.lean],
+            [self.mesh, inv_mass, *now, self.gain, self.solve.r, self.momentum.shift, dt, self.lean],
             [self.now, self.a, self.impulse, *later],
         )
+
+    def meet(
+        self,
+        state: State,
+        sums: Sums,
+        light: wp.array,
+        now: tuple[wp.array, ...],
+        later: tuple[wp.array, ...],
+        dt: float,
+    ) -> None:
+        """The rest of a step, with the contacts between bodies that were found where `advance` leads to."""
+        assert self.meeting is not None
+        v, w = now[2], state.inv_mass
+        gravity = wp.vec3(*self.world.gravity)
+        self.meeting.take(state, sums, light, self.inverse, dt)
+        for k in range(MEETINGS):
+            if k > 0 and self.meets:
+                self._each(hold_kernels.revise_holds, [self.mesh, w, v, self.solve.r, dt], [self.now, self.gain])
+            self.meeting.press(v, self.gain, is_revised=k > 0)
+            self._solve(state, v, gravity, dt, self.gain, 1.0, meeting=self.meeting)
+        self.meeting.finish(v, self.gain, self.solve.r)
+        self._end(w, now, later, dt)
+        self.meeting.push_others(state, light, dt)
 
     def _improve(self, state: State, now: tuple[wp.array, ...], gravity: wp.vec3, dt: float) -> None:
         """One more step of Newton's method: a solve about where the velocities lead to, and a search along it."""
@@ -219,8 +269,13 @@ class ImplicitStep:
         ahead: float,
         *,
         is_first: bool = False,
+        tolerance: float = 0.0,
+        meeting: Meeting | None = None,
     ) -> None:
-        """Solve for the gain itself, or for its change; the residual is that of the present gain."""
+        """Solve for the gain itself, or for its change; the residual is that of the present gain.
+
+        The tolerance is that of the settings, or a larger one. Contacts between bodies are those of `meeting`.
+        """
         solve, w = self.solve, state.inv_mass
         rows = [self.mesh, self.block, self.diagonal, self.inverse, self.force]
         outside = [state.f_ext, int(self.world.has_f_ext)]
@@ -230,7 +285,12 @@ class ImplicitStep:
             [solve.r, solve.free, solve.z, solve.size],
             grain=1024,
         )
+        inverse = self.inverse
+        if meeting is not None:
+            meeting.load(w, self.now, self.diagonal, self.inverse, solve)
+            inverse = meeting.inverse
         if self.levels is not None:
-            self.levels.prepare(w, self.now, self.diagonal, dt)
-        solve.begin(w, self.now, self.settings.cg_tolerance, is_first=is_first)
-        solve.run(w, self.now, self.diagonal, self.block, self.inverse, change, self.settings.cg_iterations)
+            add_more = None if meeting is None else meeting.add_measures
+            self.levels.prepare(w, self.now, self.diagonal, dt, add_more)
+        solve.begin(w, self.now, max(self.settings.cg_tolerance, tolerance), is_first=is_first)
+        solve.run(w, self.now, self.diagonal, self.block, inverse, change, self.settings.cg_iterations, meeting)

@@ -8,6 +8,7 @@ blocks (Bramble, Pasciak and Xu 1990): the number of iterations then hardly grow
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -205,8 +206,16 @@ class Levels:
         nodes.up_weight = put(np.concatenate([each.up_weight for each in later]).astype(np.float32), float)
         return nodes
 
-    def prepare(self, inv_mass: wp.array, holds: Holds, diagonal: wp.array, dt: float) -> None:
-        """The diagonals of all lattices, for the matrix of a step of dt [s] and what is held in it."""
+    def prepare(
+        self,
+        inv_mass: wp.array,
+        holds: Holds,
+        diagonal: wp.array,
+        dt: float,
+        add_more: Callable[[wp.array], None] | None = None,
+    ) -> None:
+        """The diagonals of all lattices, for the matrix of a step of dt [s] and what is held in it; `add_more` adds to
+        those of particles what the matrix has besides its blocks."""
         if not self.lattices:
             return
         launch(
@@ -217,6 +226,8 @@ class Levels:
             device=self.device,
             first=self.first,
         )
+        if add_more is not None:
+            add_more(self.own)
         source = self.own
         for k, lattice in enumerate(self.lattices):
             inputs = [self.mesh, self.tables[k], source, dt]

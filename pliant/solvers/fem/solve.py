@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import warp as wp
 
 from pliant.launch import launch, repeat_while
@@ -15,6 +17,14 @@ from pliant.solvers.fem.levels import Levels
 CHUNKS = 1024
 # Iterations between two looks at the end on CUDA.
 AT_ONCE = 3
+
+
+class Added(Protocol):
+    """What the matrix has besides its blocks."""
+
+    def add_products(self, z: wp.array, w: wp.array, parts: wp.array, runs: int) -> None:
+        """Add what it does to w = A z, on the CPU in so many runs with their parts of w.z."""
+        ...
 
 
 class Solve:
@@ -78,8 +88,9 @@ class Solve:
         inverse: wp.array,
         gain: wp.array,
         most: int,
+        more: Added | None = None,
     ) -> None:
-        """Iterate on the gain of velocity until the end, or `most` times."""
+        """Iterate on the gain of velocity until the end, or `most` times; the matrix has `more` besides its blocks."""
 
         def iterate() -> None:
             if self.runs:
@@ -87,6 +98,9 @@ class Solve:
                 self._run_by_run(cpu_kernels.product_runs, matrix, [self.w, self.parts], 8)
             else:
                 self._each(kernels.product_rows, [self.mesh, diagonal, block, self.z], [self.w])
+            if more is not None:
+                more.add_products(self.z, self.w, self.parts, self.chunks if self.runs else 0)
+            if not self.runs:
                 self._chunked(kernels.dot_triples, [self.r, self.z, self.w, self.size])
             lengths = [self.parts, self.chunks, most]
             launch(kernels.find_lengths, 1, lengths, [self.scalars, self.going], device=self.device)

@@ -9,6 +9,8 @@ import numpy as np
 import warp as wp
 
 from pliant.collide.contacts import Contacts
+from pliant.collide.soft.body_contacts import BodyContactList
+from pliant.collide.soft.contact_rows import Rows, Sums
 from pliant.launch import launch
 from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.tets import TetMesh
@@ -22,7 +24,9 @@ from pliant.solvers.fem.settings import FemSettings
 from pliant.solvers.fem.tables import device_mesh, lame, make_tables
 from pliant.solvers.protocol import BodySpec, World
 
-# Fewest and most substeps of a frame in which bodies may meet.
+# Fewest substeps of a frame in which bodies meet in the equations.
+MEETING = 2
+# Fewest and most substeps of a frame in which they do not.
 TOUCHING = (16, 60)
 
 
@@ -55,6 +59,7 @@ class Fem:
         self.device = device
         self.world = world
         self.model = model.part(self.name)
+        self.every_body = model.particles.body
         self.first = self.model.bodies[0].particles[0]
         self.count = self.model.bodies[-1].particles[1] - self.first
         n = state.count
@@ -88,6 +93,32 @@ class Fem:
 
     def predict(self, state: State, dt: float) -> None:
         self.implicit.advance(state, self.holds, self._now(state), self._next(state), dt, at_rest=self._settling)
+
+    def let_join(self, rows: list[Rows]) -> bool:
+        """Whether contacts between bodies act in the equations; they are found in such tables."""
+        if not self.implicit.can_meet():
+            return False
+        if self.implicit.meeting is None:
+            self.implicit.let_meet(self.every_body)
+            self.fewest_substeps_touching = MEETING
+        self.implicit.meeting.make_room(rows)
+        return True
+
+    def joins(self) -> bool:
+        """Whether contacts are to act in the equations of the present step."""
+        return self.implicit.meeting is not None and not self._settling
+
+    def join_contacts(self, state: State, sums: Sums, light: wp.array, dt: float) -> None:
+        """Go on from what `predict` has begun, with the contacts that were found there."""
+        self.implicit.meet(state, sums, light, self._now(state), self._next(state), dt)
+
+    def joined_contacts(self, x: np.ndarray, dt: float) -> BodyContactList:
+        """The contacts that acted in the equations of the last step."""
+        return self.implicit.meeting.read(x, dt)
+
+    def joined_arrays(self) -> list[wp.array]:
+        """What a step that is only tried overwrites of them."""
+        return [self.implicit.meeting.meet.pairs]
 
     def settle(self, on: bool) -> None:
         """From now on a step is one towards equilibrium, or again one of motion; see `pliant.settle`."""

@@ -1,0 +1,442 @@
+"""Contacts between bodies as terms of the implicit step: stiff springs between the particles that meet.
+
+A contact presses with the impulse s (wanted - u.n) along its normal n, where u is the velocity of one surface to the
+other at the end of the step and s a stiffness times dt^2 [kg]; it never pulls. Across it either grips, with -s of the
+slip, or rubs, with a given impulse. A particle of another method that takes part moves by its own mass alone: its way
+is eliminated, which makes the spring softer.
+
+The contacts of a particle are a list, sorted by their numbers, so that sums have a fixed order.
+"""
+
+import warp as wp
+
+from pliant.collide.soft.contact_rows import NEAR_ONLY, Rows, Sums
+from pliant.physics.contact import SLOW
+from pliant.solvers.fem.cpu_kernels import RUN
+from pliant.solvers.fem.hold_kernels import Holds, filtered
+
+wp.set_module_options({"enable_backward": False})
+
+NONE = wp.constant(0)
+APART = wp.constant(1)
+"""A contact that does not press."""
+RUBS = wp.constant(2)
+GRIPS = wp.constant(3)
+
+
+@wp.struct
+class Pair:
+    """A contact of a step.
+
+    Attributes:
+        ids, weights: four particles, and what of their velocities makes u.
+        normal: from the second surface to the first. how: `NONE`, `APART`, `RUBS` or `GRIPS`.
+        stiff: s [kg]. wanted: least speed along the normal [m/s]. friction: kinetic and static coefficient.
+        beside: what particles of other methods add to u without the contact [m/s].
+        push: the impulse on the first surface [N s]. rub: that across, of a contact that rubs.
+        more: what the end of the step changes of the push [N s].
+        depth: how much nearer than is kept free [m].
+    """
+
+    ids: wp.vec4i
+    weights: wp.vec4
+    normal: wp.vec3
+    how: int
+    stiff: float
+    wanted: float
+    friction: wp.vec2
+    beside: wp.vec3
+    push: wp.vec3
+    rub: wp.vec3
+    more: wp.vec3
+    depth: float
+
+
+@wp.struct
+class Meet:
+    """All contacts of a step, and of each particle: the first entry of its list, 4 contact + place among the four; -1
+    for none. After each entry the next one. Own particles are `count` from `first` on."""
+
+    pairs: wp.array(dtype=Pair)
+    head: wp.array(dtype=int)
+    next: wp.array(dtype=int)
+    first: int
+    count: int
+
+
+@wp.func
+def is_own(meet: Meet, i: int) -> bool:
+    """Whether a particle is one of this method."""
+    return i >= meet.first and i < meet.first + meet.count
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+return atomicExch((int*)(values.data) + i, value);
+#else
+return __atomic_exchange_n((int*)(values.data) + i, value, __ATOMIC_RELAXED);
+#endif
+""")
+def put_in(values: wp.array(dtype=int), i: int, value: int) -> int:
+    """Put a number where another one is, which is returned, on any device."""
+    ...
+
+
+@wp.kernel
+def begin_lists(start: int, head_out: wp.array(dtype=int)):
+    """No particle has contacts."""
+    head_out[start + wp.tid()] = -1
+
+
+@wp.kernel
+def take_contacts(
+    start: int,
+    offset: int,
+    inverse: wp.array(dtype=wp.mat33),
+    sums: Sums,
+    inv_mass: wp.array(dtype=float),
+    light: wp.array(dtype=float),
+    x: wp.array(dtype=wp.vec3),
+    v_next: wp.array(dtype=wp.vec3),
+    dt: float,
+    stiffness: float,
+    rows: Rows,
+    meet: Meet,
+):
+    """The contacts of a vertex or an edge that act in the equations.
+
+    The stiffness is so many times that with which the blocks of the particles resist, each shared by its contacts.
+    """
+    f = start + wp.tid()
+    for j in range(rows.room):
+        row = f * rows.room + j
+        p = offset + row
+        how = int(NONE)
+        if j < rows.count[f]:
+            ids = rows.contact[row].ids
+            weights = rows.contact[row].weights
+            n = rows.contact[row].normal
+            gives = float(0.0)
+            others = float(0.0)
+            length = float(0.0)
+            leaves = float(0.0)
+            beside = wp.vec3(0.0, 0.0, 0.0)
+            for k in range(4):
+                w = weights[k]
+                i = ids[k]
+                if w != 0.0:
+                    counted = sums.contacts[i]
+                    many = float(counted % NEAR_ONLY + counted // NEAR_ONLY)
+                    length += w * wp.dot(n, x[i])
+                    leaves += w * wp.dot(n, v_next[i])
+                    if is_own(meet, i):
+                        if inv_mass[i] > 0.0:
+                            gives += w * w * many * wp.dot(n, inverse[i] * n)
+                    else:
+                        others += w * w * many * light[i]
+                        beside += w * v_next[i]
+            if gives > 0.0:
+                stiff = stiffness / gives
+                stiff = stiff / (1.0 + stiff * others)
+                wanted = (rows.contact[row].target - length) / dt
+                if rows.contact[row].depth > 0.0:
+                    wanted = wp.max(wanted, rows.contact[row].bounce)
+                how = APART
+                meet.pairs[p].ids = ids
+                meet.pairs[p].weights = weights
+                meet.pairs[p].normal = n
+                meet.pairs[p].stiff = stiff
+                meet.pairs[p].wanted = wanted
+                meet.pairs[p].friction = rows.contact[row].friction
+                meet.pairs[p].beside = beside
+                meet.pairs[p].push = wp.vec3(0.0, 0.0, 0.0)
+                meet.pairs[p].rub = wp.vec3(0.0, 0.0, 0.0)
+                meet.pairs[p].more = wp.vec3(0.0, 0.0, 0.0)
+                meet.pairs[p].depth = rows.contact[row].depth
+                # the passes over contacts begin with nothing
+                rows.contact[row].push = 0.0
+                for k in range(4):
+                    if weights[k] != 0.0:
+                        entry = 4 * p + k
+                        meet.next[entry] = put_in(meet.head, ids[k], entry)
+        meet.pairs[p].how = how
+
+
+@wp.kernel
+def sort_lists(start: int, meet: Meet):
+    """Sort the contacts of each particle by number."""
+    i = start + wp.tid()
+    entry = meet.head[i]
+    sorted = int(-1)
+    while entry >= 0:
+        after = meet.next[entry]
+        if sorted < 0 or entry < sorted:
+            meet.next[entry] = sorted
+            sorted = entry
+        else:
+            at = int(sorted)
+            while meet.next[at] >= 0 and meet.next[at] < entry:
+                at = meet.next[at]
+            meet.next[entry] = meet.next[at]
+            meet.next[at] = entry
+        entry = after
+    meet.head[i] = sorted
+
+
+@wp.func(inline=True)
+def relative(p: int, meet: Meet, v: wp.array(dtype=wp.vec3), gain: wp.array(dtype=wp.vec3)) -> wp.vec3:
+    """Velocity of the first surface to the second, if particles of other methods went on as they do."""
+    u = meet.pairs[p].beside
+    weights = meet.pairs[p].weights
+    ids = meet.pairs[p].ids
+    for k in range(4):
+        if weights[k] != 0.0 and is_own(meet, ids[k]):
+            u += weights[k] * (v[ids[k]] + gain[ids[k]])
+    return u
+
+
+@wp.kernel
+def press(
+    start: int,
+    v: wp.array(dtype=wp.vec3),
+    gain: wp.array(dtype=wp.vec3),
+    is_revised: int,
+    meet: Meet,
+):
+    """Which contacts press, which of them grip, and their impulses for the present gain of velocity."""
+    p = start + wp.tid()
+    how = meet.pairs[p].how
+    if how == NONE:
+        return
+    n = meet.pairs[p].normal
+    stiff = meet.pairs[p].stiff
+    mu = meet.pairs[p].friction
+    u = relative(p, meet, v, gain)
+    leaving = wp.dot(u, n)
+    along = stiff * (meet.pairs[p].wanted - leaving)
+    if along <= 0.0:
+        meet.pairs[p].how = APART
+        meet.pairs[p].push = wp.vec3(0.0, 0.0, 0.0)
+        return
+    slip = u - leaving * n
+    across = -stiff * slip
+    size = wp.length(across)
+    rub = meet.pairs[p].rub
+    if how == APART or (how == RUBS and wp.dot(slip, rub) > 0.0):
+        how = GRIPS
+    if how == RUBS or ((is_revised != 0 or mu[1] == 0.0) and size > mu[1] * along):
+        how = RUBS
+        most = mu[0] * along
+        if size <= stiff * SLOW:
+            most = mu[1] * along
+        across = across * (wp.min(most, size) / wp.max(size, 1.0e-30))
+    meet.pairs[p].how = how
+    meet.pairs[p].rub = across
+    meet.pairs[p].push = along * n + across
+
+
+@wp.kernel
+def finish_pairs(start: int, v: wp.array(dtype=wp.vec3), gain: wp.array(dtype=wp.vec3), meet: Meet):
+    """The impulses at the end: none pulls, and friction stays within its limit; `more` is what that changes."""
+    p = start + wp.tid()
+    how = meet.pairs[p].how
+    if how == NONE or how == APART:
+        return
+    n = meet.pairs[p].normal
+    stiff = meet.pairs[p].stiff
+    mu = meet.pairs[p].friction
+    u = relative(p, meet, v, gain)
+    leaving = wp.dot(u, n)
+    along = stiff * (meet.pairs[p].wanted - leaving)
+    across = meet.pairs[p].rub
+    if how == GRIPS:
+        across = -stiff * (u - leaving * n)
+    acted = along * n + across
+    along = wp.max(along, 0.0)
+    size = wp.length(across)
+    if size > mu[1] * along:
+        across = across * (mu[1] * along / size)
+    push = along * n + across
+    meet.pairs[p].push = push
+    meet.pairs[p].more = push - acted
+
+
+@wp.func(inline=True)
+def pressed_by(meet: Meet, entry: int, z: wp.vec3) -> wp.vec3:
+    """What the spring of a contact makes of a change of u."""
+    p = entry >> 2
+    how = meet.pairs[p].how
+    out = wp.vec3(0.0, 0.0, 0.0)
+    if how == GRIPS:
+        out = meet.pairs[p].stiff * z
+    elif how == RUBS:
+        n = meet.pairs[p].normal
+        out = (meet.pairs[p].stiff * wp.dot(n, z)) * n
+    return out
+
+
+@wp.kernel
+def load_rows(
+    start: int,
+    meet: Meet,
+    diagonal: wp.array(dtype=wp.mat33),
+    inverse: wp.array(dtype=wp.mat33),
+    inv_mass: wp.array(dtype=float),
+    holds: Holds,
+    inverse_out: wp.array(dtype=wp.mat33),
+    r_inout: wp.array(dtype=wp.vec3),
+    free_inout: wp.array(dtype=wp.vec3),
+    z_inout: wp.array(dtype=wp.vec3),
+    size_inout: wp.array(dtype=wp.vec2),
+):
+    """The residual with what contacts do, and the inverse of the blocks with their springs."""
+    i = start + wp.tid()
+    entry = meet.head[i]
+    # what does not move may have no matrix
+    if entry < 0 or inv_mass[i] == 0.0:
+        inverse_out[i] = inverse[i]
+        return
+    r = r_inout[i]
+    d = diagonal[i]
+    while entry >= 0:
+        p = entry >> 2
+        w = meet.pairs[p].weights[entry & 3]
+        how = meet.pairs[p].how
+        stiff = w * w * meet.pairs[p].stiff
+        if how == GRIPS:
+            d = d + stiff * wp.identity(n=3, dtype=float)
+        elif how == RUBS:
+            n = meet.pairs[p].normal
+            d = d + stiff * wp.outer(n, n)
+        r += w * meet.pairs[p].push
+        entry = meet.next[entry]
+    inv = wp.inverse(d)
+    free = filtered(r, inv_mass[i], holds.how[i], holds.normal[i])
+    z = filtered(inv * free, inv_mass[i], holds.how[i], holds.normal[i])
+    inverse_out[i] = inv
+    r_inout[i] = r
+    free_inout[i] = free
+    z_inout[i] = z
+    size_inout[i] = wp.vec2(wp.dot(free, z), size_inout[i][1])
+
+
+@wp.kernel
+def add_measures(start: int, meet: Meet, own_inout: wp.array(dtype=float)):
+    """What contacts add to the diagonals of the lattices' nodes."""
+    i = start + wp.tid()
+    entry = meet.head[i]
+    total = float(0.0)
+    while entry >= 0:
+        p = entry >> 2
+        how = meet.pairs[p].how
+        part = wp.abs(meet.pairs[p].weights[entry & 3]) * meet.pairs[p].stiff
+        if how == GRIPS:
+            total += part
+        elif how == RUBS:
+            total += part / 3.0
+        entry = meet.next[entry]
+    own_inout[i] = own_inout[i] + total
+
+
+@wp.func(inline=True)
+def product_of(i: int, meet: Meet, z: wp.array(dtype=wp.vec3)) -> wp.vec3:
+    """What the contacts of a particle make of z."""
+    entry = meet.head[i]
+    total = wp.vec3(0.0, 0.0, 0.0)
+    while entry >= 0:
+        p = entry >> 2
+        if meet.pairs[p].how >= RUBS:
+            ids = meet.pairs[p].ids
+            weights = meet.pairs[p].weights
+            u = wp.vec3(0.0, 0.0, 0.0)
+            for k in range(4):
+                if weights[k] != 0.0 and is_own(meet, ids[k]):
+                    u += weights[k] * z[ids[k]]
+            total += weights[entry & 3] * pressed_by(meet, entry, u)
+        entry = meet.next[entry]
+    return total
+
+
+@wp.kernel
+def add_products(start: int, meet: Meet, z: wp.array(dtype=wp.vec3), w_inout: wp.array(dtype=wp.vec3)):
+    """Add what contacts do to the product with the matrix."""
+    i = start + wp.tid()
+    if meet.head[i] >= 0:
+        w_inout[i] = w_inout[i] + product_of(i, meet, z)
+
+
+@wp.kernel
+def add_product_runs(
+    start: int,
+    meet: Meet,
+    z: wp.array(dtype=wp.vec3),
+    w_inout: wp.array(dtype=wp.vec3),
+    parts_inout: wp.array(dtype=wp.vec3d),
+):
+    """The same run by run on the CPU, with its part of w.z."""
+    c = start + wp.tid()
+    extra = wp.float64(0.0)
+    for i in range(meet.first + c * RUN, meet.first + wp.min(meet.count, (c + 1) * RUN)):
+        if meet.head[i] >= 0:
+            more = product_of(i, meet, z)
+            w_inout[i] = w_inout[i] + more
+            extra += wp.float64(wp.dot(more, z[i]))
+    parts = parts_inout[c]
+    parts_inout[c] = wp.vec3d(parts[0], parts[1] + extra, parts[2])
+
+
+@wp.kernel
+def end_rows(start: int, meet: Meet, r_inout: wp.array(dtype=wp.vec3)):
+    """What the end of the step changed of contacts, in the residual."""
+    i = start + wp.tid()
+    entry = meet.head[i]
+    if entry < 0:
+        return
+    r = r_inout[i]
+    while entry >= 0:
+        p = entry >> 2
+        r += meet.pairs[p].weights[entry & 3] * meet.pairs[p].more
+        entry = meet.next[entry]
+    r_inout[i] = r
+
+
+@wp.kernel
+def push_others(
+    start: int,
+    meet: Meet,
+    light: wp.array(dtype=float),
+    dt: float,
+    x_inout: wp.array(dtype=wp.vec3),
+    v_inout: wp.array(dtype=wp.vec3),
+):
+    """What contacts do to particles of other methods."""
+    i = start + wp.tid()
+    entry = meet.head[i]
+    if entry < 0 or is_own(meet, i):
+        return
+    push = wp.vec3(0.0, 0.0, 0.0)
+    while entry >= 0:
+        p = entry >> 2
+        push += meet.pairs[p].weights[entry & 3] * meet.pairs[p].push
+        entry = meet.next[entry]
+    kick = light[i] * push
+    v_inout[i] = v_inout[i] + kick
+    x_inout[i] = x_inout[i] + dt * kick
+
+
+@wp.kernel
+def show_ahead(
+    start: int,
+    x: wp.array(dtype=wp.vec3),
+    carry: wp.array(dtype=wp.vec3),
+    v: wp.array(dtype=wp.vec3),
+    gain: wp.array(dtype=wp.vec3),
+    dt: float,
+    x_out: wp.array(dtype=wp.vec3),
+    v_out: wp.array(dtype=wp.vec3),
+):
+    """Where particles go without contacts."""
+    i = start + wp.tid()
+    u = v[i] + gain[i]
+    x_out[i] = x[i] + (carry[i] + dt * u)
+    v_out[i] = u
