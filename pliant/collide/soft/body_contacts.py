@@ -97,6 +97,16 @@ class Follower(Protocol):
         ...
 
 
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """What is known of contacts that were found: how many touch each particle, its inverse mass as they see it [1/kg]
+    (n,), and the bodies."""
+
+    sums: Sums
+    light: wp.array
+    surfaces: Surfaces
+
+
 class Joiner(Protocol):
     """A method in whose equations contacts act: they are found where it begins to lead to, it goes on with them, and
     what is left to do is done in passes as for others."""
@@ -109,8 +119,12 @@ class Joiner(Protocol):
         """Whether they do so in the present step."""
         ...
 
-    def join_contacts(self, state: State, sums: Sums, light: wp.array, dt: float) -> None:
-        """Change x_next and v_next of its own particles and of what they touch, whose inverse masses are given."""
+    def begin_joining(self, state: State) -> int:
+        """How often contacts are to be found for the equations of a step."""
+        ...
+
+    def join_contacts(self, state: State, found: Found, turn: int, dt: float) -> None:
+        """Change x_next and v_next of its own particles and of what they touch, by what was found in a turn."""
         ...
 
     def joined_contacts(self, x: np.ndarray, dt: float) -> BodyContactList:
@@ -293,14 +307,16 @@ class BodyContacts:
         """Let contacts act in the equations of a method that lets them, before anything else is done."""
         if self.joiner is None or not self.joiner.joins():
             return
-        launch(response_kernels.begin_rounds, 1, [], [self.turns], device=self.device)
-        self._touch(state, dt)
-        light = self._lighten(state)
-        self.joiner.join_contacts(state, self.sums, light, dt)
+        inputs, outputs = [self.candidates.vertex], [self.sums, self.vertex_rows, self.edge_rows]
+        light = state.inv_mass
+        for turn in range(self.joiner.begin_joining(state)):
+            launch(response_kernels.begin_rounds, 1, [], [self.turns], device=self.device)
+            self._touch(state, dt)
+            light = self._lighten(state)
+            self.joiner.join_contacts(state, Found(self.sums, light, self.surfaces), turn, dt)
+            launch(response_kernels.forget_contacts, len(self.candidates.vertex), inputs, outputs, device=self.device)
         for follower in self.followers:
             follower.follow_contacts(state, light)
-        inputs, outputs = [self.candidates.vertex], [self.sums, self.vertex_rows, self.edge_rows]
-        launch(response_kernels.forget_contacts, len(self.candidates.vertex), inputs, outputs, device=self.device)
 
     def _lighten(self, state: State) -> wp.array:
         """Inverse masses of particles as contacts see them [1/kg] (n,)."""

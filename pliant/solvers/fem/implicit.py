@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import warp as wp
 
-from pliant.collide.soft.contact_rows import Sums
+from pliant.collide.soft.body_contacts import Found
 from pliant.launch import copy, launch
 from pliant.model.model import Model
 from pliant.model.state import State
@@ -34,10 +34,10 @@ from pliant.solvers.protocol import World
 LEAN = 5e-3
 # Fractions of a Newton step that the search tries: 1, 1/2, 1/4, ...
 TRIALS = 6
-# Relative residual at which it is known well enough where bodies go without contacts between them.
-AHEAD = 0.03
-# Linear solves with contacts between bodies: what each shows of them is taken into account by the next one.
-MEETINGS = 3
+# How often contacts between bodies are found in a step, and the relative residual of the solves before the last time.
+FINDS, AHEAD = 2, 0.03
+# Linear solves with the contacts that were found last: what each shows of them is taken into account by the next one.
+MEETINGS = 2
 # Parts that the merit of a trial is added up from.
 CHUNKS = 512
 
@@ -118,6 +118,7 @@ class ImplicitStep:
 
     def let_meet(self, body: np.ndarray) -> Meeting:
         """Let contacts between bodies act in the equations; `body` of each particle (n,)."""
+        self.none = wp.zeros(self.model.particles.count, dtype=wp.vec3, device=self.device)
         self.meeting = Meeting(self.model.particles.count, self.first, self.count, body, self.device)
         return self.meeting
 
@@ -183,10 +184,9 @@ class ImplicitStep:
             )  # fmt: skip
             self.descent.solve(step, self.now, self.turn, self.a, self.gain, self.solve.r)
         elif self.meeting is not None and not at_rest:
-            # where it goes without contacts; `meet` does the rest
+            # where velocities lead to; `meet` does the rest
             self.assemble(x, carry, dt)
-            self._solve(state, v, gravity, dt, self.gain, 1.0, is_first=True, tolerance=AHEAD)
-            self._each(meeting_kernels.show_ahead, [*now[:3], self.gain, dt], [later[0], later[2]])
+            self._each(meeting_kernels.show_ahead, [*now[:3], self.none, dt], [later[0], later[2]])
             return
         elif not at_rest:
             self.assemble(x, carry, dt)
@@ -212,25 +212,35 @@ class ImplicitStep:
     def meet(
         self,
         state: State,
-        sums: Sums,
-        light: wp.array,
+        found: Found,
+        turn: int,
         now: tuple[wp.array, ...],
         later: tuple[wp.array, ...],
         dt: float,
     ) -> None:
-        """The rest of a step, with the contacts between bodies that were found where `advance` leads to."""
-        assert self.meeting is not None
+        """Go on with the contacts between bodies that were found where the step leads to so far: first where
+        velocities lead to, then where a first solve with contacts does, which the last ones end.
+        """
+        meeting, is_last = self.meeting, turn + 1 == FINDS
+        assert meeting is not None
         v, w = now[2], state.inv_mass
         gravity = wp.vec3(*self.world.gravity)
-        self.meeting.take(state, sums, light, self.inverse, dt)
-        for k in range(MEETINGS):
-            if k > 0 and self.meets:
+        meeting.take(state, found, self.inverse, dt, self.settings.rest_speed)
+        for k in range(MEETINGS if is_last else 1):
+            is_guess = turn + k == 0
+            if not is_guess and self.meets:
                 self._each(hold_kernels.revise_holds, [self.mesh, w, v, self.solve.r, dt], [self.now, self.gain])
-            self.meeting.press(v, self.gain, is_revised=k > 0)
-            self._solve(state, v, gravity, dt, self.gain, 1.0, meeting=self.meeting)
-        self.meeting.finish(v, self.gain, self.solve.r)
-        self._end(w, now, later, dt)
-        self.meeting.push_others(state, light, dt)
+            meeting.press(v, self.gain, is_new=k == 0, is_guess=is_guess)
+            tolerance = 0.0 if is_last else AHEAD
+            self._solve(
+                state, v, gravity, dt, self.gain, 1.0, is_first=is_guess, tolerance=tolerance, meeting=meeting
+            )  # fmt: skip
+        if is_last:
+            meeting.finish(v, self.gain, self.solve.r)
+            self._end(w, now, later, dt)
+        else:
+            self._each(meeting_kernels.show_ahead, [*now[:3], self.gain, dt], [later[0], later[2]])
+        meeting.push_others(state, found.light, dt)
 
     def _improve(self, state: State, now: tuple[wp.array, ...], gravity: wp.vec3, dt: float) -> None:
         """One more step of Newton's method: a solve about where the velocities lead to, and a search along it."""

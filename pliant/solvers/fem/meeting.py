@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import warp as wp
 
-from pliant.collide.soft.body_contacts import BodyContactList
-from pliant.collide.soft.contact_rows import Rows, Sums
-from pliant.launch import launch
+from pliant.collide.soft.body_contacts import BodyContactList, Found
+from pliant.collide.soft.contact_rows import Rows
+from pliant.launch import copy, launch
 from pliant.model.state import State
 from pliant.solvers.fem import meeting_kernels as kernels
 from pliant.solvers.fem.hold_kernels import Holds
@@ -28,6 +28,8 @@ class Meeting:
     def __init__(self, particles: int, first: int, count: int, body: np.ndarray, device: str) -> None:
         self.particles, self.first, self.count, self.device = particles, first, count, device
         self.body = body
+        self.others = count < particles
+        self.x_free, self.v_free = (wp.zeros(particles, dtype=wp.vec3, device=device) for _ in range(2))
         self.inverse = wp.zeros(particles, dtype=wp.mat33, device=device)
         self.meet = kernels.Meet()
         self.meet.first, self.meet.count = first, count
@@ -46,19 +48,26 @@ class Meeting:
     def _each(self, kernel: object, inputs: list, outputs: list, grain: int = 4096) -> None:
         launch(kernel, self.count, inputs, outputs, device=self.device, first=self.first, grain=grain)
 
-    def take(self, state: State, sums: Sums, light: wp.array, inverse: wp.array, dt: float) -> None:
+    def begin(self, state: State) -> None:
+        """Take note of where particles of other methods go without contacts."""
+        if self.others:
+            copy(self.x_free, state.x_next)
+            copy(self.v_free, state.v_next)
+
+    def take(self, state: State, found: Found, inverse: wp.array, dt: float, rest_speed: float) -> None:
         """Take over the contacts that were found; `inverse` are inverses of blocks without them."""
         launch(kernels.begin_lists, self.particles, [], [self.meet.head], device=self.device)
         offset = 0
         for rows in self.rows:
-            given = [offset, inverse, sums, state.inv_mass, light, state.x, state.v_next, dt, STIFFNESS]
+            given = [offset, inverse, found.sums, state.inv_mass, found.light, found.surfaces]
+            given += [state.x, state.v, self.v_free, dt, STIFFNESS, rest_speed]
             launch(kernels.take_contacts, rows.things, given, [rows, self.meet], device=self.device, grain=1024)
             offset += rows.things * rows.room
         launch(kernels.sort_lists, self.particles, [], [self.meet], device=self.device)
 
-    def press(self, v: wp.array, gain: wp.array, *, is_revised: bool) -> None:
+    def press(self, v: wp.array, gain: wp.array, *, is_new: bool, is_guess: bool) -> None:
         """Which contacts press and grip, and with what, for the present gain of velocity."""
-        launch(kernels.press, self.pairs, [v, gain, int(is_revised)], [self.meet], device=self.device)
+        launch(kernels.press, self.pairs, [v, gain, int(is_new), int(is_guess)], [self.meet], device=self.device)
 
     def load(self, inv_mass: wp.array, holds: Holds, diagonal: wp.array, inverse: wp.array, solve: Solve) -> None:
         """Add what contacts do to the rows of a solve that is about to begin."""
@@ -83,8 +92,9 @@ class Meeting:
 
     def push_others(self, state: State, light: wp.array, dt: float) -> None:
         """Push particles of other methods."""
-        inputs, outputs = [self.meet, light, dt], [state.x_next, state.v_next]
-        launch(kernels.push_others, self.particles, inputs, outputs, device=self.device)
+        inputs, outputs = [self.meet, light, self.x_free, self.v_free, dt], [state.x_next, state.v_next]
+        if self.others:
+            launch(kernels.push_others, self.particles, inputs, outputs, device=self.device)
 
     def read(self, x: np.ndarray, dt: float) -> BodyContactList:
         """The contacts of the last step, with the impulses that they gave in its equations."""

@@ -11,6 +11,7 @@ The contacts of a particle are a list, sorted by their numbers, so that sums hav
 import warp as wp
 
 from pliant.collide.soft.contact_rows import NEAR_ONLY, Rows, Sums
+from pliant.collide.soft.narrow_kernels import Surfaces
 from pliant.physics.contact import SLOW
 from pliant.solvers.fem.cpu_kernels import RUN
 from pliant.solvers.fem.hold_kernels import Holds, filtered
@@ -22,6 +23,9 @@ APART = wp.constant(1)
 """A contact that does not press."""
 RUBS = wp.constant(2)
 GRIPS = wp.constant(3)
+
+NEARLY = wp.constant(0.1)
+"""Share of what is kept free by which a contact may be open that is taken as one that presses at first."""
 
 
 @wp.struct
@@ -36,6 +40,7 @@ class Pair:
         push: the impulse on the first surface [N s]. rub: that across, of a contact that rubs.
         more: what the end of the step changes of the push [N s].
         depth: how much nearer than is kept free [m].
+        hair: a speed that hardly makes a difference [m/s].
     """
 
     ids: wp.vec4i
@@ -50,6 +55,7 @@ class Pair:
     rub: wp.vec3
     more: wp.vec3
     depth: float
+    hair: float
 
 
 @wp.struct
@@ -96,16 +102,21 @@ def take_contacts(
     sums: Sums,
     inv_mass: wp.array(dtype=float),
     light: wp.array(dtype=float),
+    of: Surfaces,
     x: wp.array(dtype=wp.vec3),
-    v_next: wp.array(dtype=wp.vec3),
+    v: wp.array(dtype=wp.vec3),
+    v_free: wp.array(dtype=wp.vec3),
     dt: float,
     stiffness: float,
+    rest_speed: float,
     rows: Rows,
     meet: Meet,
 ):
     """The contacts of a vertex or an edge that act in the equations.
 
     The stiffness is so many times that with which the blocks of the particles resist, each shared by its contacts.
+    Particles of other methods have the velocities `v_free` without contacts. A contact bounces if the surfaces came
+    faster than `rest_speed`, and would meet in the step.
     """
     f = start + wp.tid()
     for j in range(rows.room):
@@ -119,7 +130,7 @@ def take_contacts(
             gives = float(0.0)
             others = float(0.0)
             length = float(0.0)
-            leaves = float(0.0)
+            came = float(0.0)
             beside = wp.vec3(0.0, 0.0, 0.0)
             for k in range(4):
                 w = weights[k]
@@ -128,19 +139,21 @@ def take_contacts(
                     counted = sums.contacts[i]
                     many = float(counted % NEAR_ONLY + counted // NEAR_ONLY)
                     length += w * wp.dot(n, x[i])
-                    leaves += w * wp.dot(n, v_next[i])
+                    came += w * wp.dot(n, v[i])
                     if is_own(meet, i):
                         if inv_mass[i] > 0.0:
                             gives += w * w * many * wp.dot(n, inverse[i] * n)
                     else:
                         others += w * w * many * light[i]
-                        beside += w * v_next[i]
+                        beside += w * v_free[i]
             if gives > 0.0:
                 stiff = stiffness / gives
                 stiff = stiff / (1.0 + stiff * others)
                 wanted = (rows.contact[row].target - length) / dt
-                if rows.contact[row].depth > 0.0:
-                    wanted = wp.max(wanted, rows.contact[row].bounce)
+                if came < wanted and came < -rest_speed:
+                    one = of.body[ids[0]]
+                    two = of.body[ids[3]]
+                    wanted = wp.max(wanted, -wp.max(of.restitution[one], of.restitution[two]) * came)
                 how = APART
                 meet.pairs[p].ids = ids
                 meet.pairs[p].weights = weights
@@ -153,6 +166,7 @@ def take_contacts(
                 meet.pairs[p].rub = wp.vec3(0.0, 0.0, 0.0)
                 meet.pairs[p].more = wp.vec3(0.0, 0.0, 0.0)
                 meet.pairs[p].depth = rows.contact[row].depth
+                meet.pairs[p].hair = NEARLY * rows.contact[row].apart / dt
                 # the passes over contacts begin with nothing
                 rows.contact[row].push = 0.0
                 for k in range(4):
@@ -200,10 +214,15 @@ def press(
     start: int,
     v: wp.array(dtype=wp.vec3),
     gain: wp.array(dtype=wp.vec3),
-    is_revised: int,
+    is_new: int,
+    is_guess: int,
     meet: Meet,
 ):
-    """Which contacts press, which of them grip, and their impulses for the present gain of velocity."""
+    """Which contacts press, which of them grip, and their impulses for the present gain of velocity.
+
+    New ones grip until a solve has shown how hard they press. Where the gain is guessed only, what nearly touches is
+    to press.
+    """
     p = start + wp.tid()
     how = meet.pairs[p].how
     if how == NONE:
@@ -214,7 +233,10 @@ def press(
     u = relative(p, meet, v, gain)
     leaving = wp.dot(u, n)
     along = stiff * (meet.pairs[p].wanted - leaving)
-    if along <= 0.0:
+    least = float(0.0)
+    if is_guess != 0:
+        least = -stiff * meet.pairs[p].hair
+    if along <= least:
         meet.pairs[p].how = APART
         meet.pairs[p].push = wp.vec3(0.0, 0.0, 0.0)
         return
@@ -224,11 +246,11 @@ def press(
     rub = meet.pairs[p].rub
     if how == APART or (how == RUBS and wp.dot(slip, rub) > 0.0):
         how = GRIPS
-    if how == RUBS or ((is_revised != 0 or mu[1] == 0.0) and size > mu[1] * along):
+    if how == RUBS or ((is_new == 0 or mu[1] == 0.0) and size > mu[1] * along):
         how = RUBS
-        most = mu[0] * along
+        most = mu[0] * wp.max(along, 0.0)
         if size <= stiff * SLOW:
-            most = mu[1] * along
+            most = mu[1] * wp.max(along, 0.0)
         across = across * (wp.min(most, size) / wp.max(size, 1.0e-30))
     meet.pairs[p].how = how
     meet.pairs[p].rub = across
@@ -405,23 +427,25 @@ def push_others(
     start: int,
     meet: Meet,
     light: wp.array(dtype=float),
+    x_free: wp.array(dtype=wp.vec3),
+    v_free: wp.array(dtype=wp.vec3),
     dt: float,
-    x_inout: wp.array(dtype=wp.vec3),
-    v_inout: wp.array(dtype=wp.vec3),
+    x_out: wp.array(dtype=wp.vec3),
+    v_out: wp.array(dtype=wp.vec3),
 ):
-    """What contacts do to particles of other methods."""
+    """Where particles of other methods go, and would go without contacts."""
     i = start + wp.tid()
-    entry = meet.head[i]
-    if entry < 0 or is_own(meet, i):
+    if is_own(meet, i):
         return
+    entry = meet.head[i]
     push = wp.vec3(0.0, 0.0, 0.0)
     while entry >= 0:
         p = entry >> 2
         push += meet.pairs[p].weights[entry & 3] * meet.pairs[p].push
         entry = meet.next[entry]
     kick = light[i] * push
-    v_inout[i] = v_inout[i] + kick
-    x_inout[i] = x_inout[i] + dt * kick
+    v_out[i] = v_free[i] + kick
+    x_out[i] = x_free[i] + dt * kick
 
 
 @wp.kernel
@@ -435,7 +459,7 @@ def show_ahead(
     x_out: wp.array(dtype=wp.vec3),
     v_out: wp.array(dtype=wp.vec3),
 ):
-    """Where particles go without contacts."""
+    """Where particles go so far."""
     i = start + wp.tid()
     u = v[i] + gain[i]
     x_out[i] = x[i] + (carry[i] + dt * u)

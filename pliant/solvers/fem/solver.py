@@ -9,8 +9,8 @@ import numpy as np
 import warp as wp
 
 from pliant.collide.contacts import Contacts
-from pliant.collide.soft.body_contacts import BodyContactList
-from pliant.collide.soft.contact_rows import Rows, Sums
+from pliant.collide.soft.body_contacts import BodyContactList, Found
+from pliant.collide.soft.contact_rows import Rows
 from pliant.launch import launch
 from pliant.mesh.lattice import VoxelLattice
 from pliant.mesh.tets import TetMesh
@@ -19,7 +19,7 @@ from pliant.model.state import State
 from pliant.solvers.fem import hold_kernels
 from pliant.solvers.fem.elements import fem_elements
 from pliant.solvers.fem.energy import TetFields, elastic_energy, tet_fields
-from pliant.solvers.fem.implicit import ImplicitStep, make_holds
+from pliant.solvers.fem.implicit import FINDS, ImplicitStep, make_holds
 from pliant.solvers.fem.settings import FemSettings
 from pliant.solvers.fem.tables import device_mesh, lame, make_tables
 from pliant.solvers.protocol import BodySpec, World
@@ -108,9 +108,14 @@ class Fem:
         """Whether contacts are to act in the equations of the present step."""
         return self.implicit.meeting is not None and not self._settling
 
-    def join_contacts(self, state: State, sums: Sums, light: wp.array, dt: float) -> None:
-        """Go on from what `predict` has begun, with the contacts that were found there."""
-        self.implicit.meet(state, sums, light, self._now(state), self._next(state), dt)
+    def begin_joining(self, state: State) -> int:
+        """How often contacts are found for the equations of a step, which `predict` has begun."""
+        self.implicit.meeting.begin(state)
+        return FINDS
+
+    def join_contacts(self, state: State, found: Found, turn: int, dt: float) -> None:
+        """Go on with the contacts that were found where the step leads to so far."""
+        self.implicit.meet(state, found, turn, self._now(state), self._next(state), dt)
 
     def joined_contacts(self, x: np.ndarray, dt: float) -> BodyContactList:
         """The contacts that acted in the equations of the last step."""
