@@ -153,7 +153,10 @@ def take_contacts(
                 if came < wanted and came < -rest_speed:
                     one = of.body[ids[0]]
                     two = of.body[ids[3]]
-                    wanted = wp.max(wanted, -wp.max(of.restitution[one], of.restitution[two]) * came)
+                    bounce = wp.max(of.restitution[one], of.restitution[two])
+                    # what does not bounce may come as near as it can
+                    if bounce > 0.0:
+                        wanted = wp.max(wanted, -bounce * came)
                 how = APART
                 meet.pairs[p].ids = ids
                 meet.pairs[p].weights = weights
