@@ -1,8 +1,9 @@
 """Contacts between bodies as terms of the implicit step: stiff springs between the particles that meet.
 
 A contact presses with the impulse s (wanted - u.n) along its normal n, where u is the velocity of one surface to the
-other at the end of the step and s a stiffness times dt^2 [kg]; it never pulls. Across it either grips, with -s of the
-slip, or rubs, with a given impulse. A particle of another method that takes part moves by its own mass alone: its way
+other at the end of the step and s a stiffness times dt^2 [kg]; it never pulls. Across it takes a part of the slip: with s
+where it grips, and else with so much less that this is what friction allows at the slip that was found last. So friction
+never adds energy. A particle of another method that takes part moves by its own mass alone: its way
 is eliminated, which makes the spring softer.
 
 The contacts of a particle are a list, sorted by their numbers, so that sums have a fixed order.
@@ -21,8 +22,7 @@ wp.set_module_options({"enable_backward": False})
 NONE = wp.constant(0)
 APART = wp.constant(1)
 """A contact that does not press."""
-RUBS = wp.constant(2)
-GRIPS = wp.constant(3)
+PRESSES = wp.constant(2)
 
 NEARLY = wp.constant(0.1)
 """Share of what is kept free by which a contact may be open that is taken as one that presses at first."""
@@ -34,10 +34,10 @@ class Pair:
 
     Attributes:
         ids, weights: four particles, and what of their velocities makes u.
-        normal: from the second surface to the first. how: `NONE`, `APART`, `RUBS` or `GRIPS`.
-        stiff: s [kg]. wanted: least speed along the normal [m/s]. friction: kinetic and static coefficient.
+        normal: from the second surface to the first. how: `NONE`, `APART` or `PRESSES`.
+        stiff: s [kg]. grip: the same across, where it is s or less. slid: slip at the start of the step [m/s]. wanted: least speed along the normal [m/s]. friction: kinetic and static coefficient.
         beside: what particles of other methods add to u without the contact [m/s].
-        push: the impulse on the first surface [N s]. rub: that across, of a contact that rubs.
+        push: the impulse on the first surface [N s].
         more: what the end of the step changes of the push [N s].
         depth: how much nearer than is kept free [m].
         hair: a speed that hardly makes a difference [m/s].
@@ -48,11 +48,12 @@ class Pair:
     normal: wp.vec3
     how: int
     stiff: float
+    grip: float
+    slid: float
     wanted: float
     friction: wp.vec2
     beside: wp.vec3
     push: wp.vec3
-    rub: wp.vec3
     more: wp.vec3
     depth: float
     hair: float
@@ -130,7 +131,7 @@ def take_contacts(
             gives = float(0.0)
             others = float(0.0)
             length = float(0.0)
-            came = float(0.0)
+            start_speed = wp.vec3(0.0, 0.0, 0.0)
             beside = wp.vec3(0.0, 0.0, 0.0)
             for k in range(4):
                 w = weights[k]
@@ -139,13 +140,14 @@ def take_contacts(
                     counted = sums.contacts[i]
                     many = float(counted % NEAR_ONLY + counted // NEAR_ONLY)
                     length += w * wp.dot(n, x[i])
-                    came += w * wp.dot(n, v[i])
+                    start_speed += w * v[i]
                     if is_own(meet, i):
                         if inv_mass[i] > 0.0:
                             gives += w * w * many * wp.dot(n, inverse[i] * n)
                     else:
                         others += w * w * many * light[i]
                         beside += w * v_free[i]
+            came = wp.dot(n, start_speed)
             if gives > 0.0:
                 stiff = stiffness / gives
                 stiff = stiff / (1.0 + stiff * others)
@@ -166,7 +168,7 @@ def take_contacts(
                 meet.pairs[p].friction = rows.contact[row].friction
                 meet.pairs[p].beside = beside
                 meet.pairs[p].push = wp.vec3(0.0, 0.0, 0.0)
-                meet.pairs[p].rub = wp.vec3(0.0, 0.0, 0.0)
+                meet.pairs[p].slid = wp.length(start_speed - came * n)
                 meet.pairs[p].more = wp.vec3(0.0, 0.0, 0.0)
                 meet.pairs[p].depth = rows.contact[row].depth
                 meet.pairs[p].hair = NEARLY * rows.contact[row].apart / dt
@@ -223,7 +225,8 @@ def press(
 ):
     """Which contacts press, which of them grip, and their impulses for the present gain of velocity.
 
-    New ones grip until a solve has shown how hard they press. Where the gain is guessed only, what nearly touches is
+    New ones grip until a solve has shown how hard they press. One that slides then is taken to go on as it did before
+    the step, if that was faster than what gripping has left. Where the gain is guessed only, what nearly touches is
     to press.
     """
     p = start + wp.tid()
@@ -244,20 +247,20 @@ def press(
         meet.pairs[p].push = wp.vec3(0.0, 0.0, 0.0)
         return
     slip = u - leaving * n
-    across = -stiff * slip
-    size = wp.length(across)
-    rub = meet.pairs[p].rub
-    if how == APART or (how == RUBS and wp.dot(slip, rub) > 0.0):
-        how = GRIPS
-    if how == RUBS or ((is_new == 0 or mu[1] == 0.0) and size > mu[1] * along):
-        how = RUBS
-        most = mu[0] * wp.max(along, 0.0)
-        if size <= stiff * SLOW:
-            most = mu[1] * wp.max(along, 0.0)
-        across = across * (wp.min(most, size) / wp.max(size, 1.0e-30))
-    meet.pairs[p].how = how
-    meet.pairs[p].rub = across
-    meet.pairs[p].push = along * n + across
+    speed = wp.length(slip)
+    grip = float(stiff)
+    if mu[1] == 0.0:
+        grip = 0.0
+    elif is_new == 0 and how == PRESSES and stiff * speed > mu[1] * along:
+        most = mu[0]
+        if speed <= SLOW:
+            most = mu[1]
+        if meet.pairs[p].grip == stiff:
+            speed = wp.max(speed, meet.pairs[p].slid)
+        grip = wp.min(stiff, most * along / speed)
+    meet.pairs[p].how = PRESSES
+    meet.pairs[p].grip = grip
+    meet.pairs[p].push = along * n - grip * slip
 
 
 @wp.kernel
@@ -265,7 +268,7 @@ def finish_pairs(start: int, v: wp.array(dtype=wp.vec3), gain: wp.array(dtype=wp
     """The impulses at the end: none pulls, and friction stays within its limit; `more` is what that changes."""
     p = start + wp.tid()
     how = meet.pairs[p].how
-    if how == NONE or how == APART:
+    if how != PRESSES:
         return
     n = meet.pairs[p].normal
     stiff = meet.pairs[p].stiff
@@ -273,9 +276,7 @@ def finish_pairs(start: int, v: wp.array(dtype=wp.vec3), gain: wp.array(dtype=wp
     u = relative(p, meet, v, gain)
     leaving = wp.dot(u, n)
     along = stiff * (meet.pairs[p].wanted - leaving)
-    across = meet.pairs[p].rub
-    if how == GRIPS:
-        across = -stiff * (u - leaving * n)
+    across = -meet.pairs[p].grip * (u - leaving * n)
     acted = along * n + across
     along = wp.max(along, 0.0)
     size = wp.length(across)
@@ -287,17 +288,11 @@ def finish_pairs(start: int, v: wp.array(dtype=wp.vec3), gain: wp.array(dtype=wp
 
 
 @wp.func(inline=True)
-def pressed_by(meet: Meet, entry: int, z: wp.vec3) -> wp.vec3:
+def pressed_by(meet: Meet, p: int, z: wp.vec3) -> wp.vec3:
     """What the spring of a contact makes of a change of u."""
-    p = entry >> 2
-    how = meet.pairs[p].how
-    out = wp.vec3(0.0, 0.0, 0.0)
-    if how == GRIPS:
-        out = meet.pairs[p].stiff * z
-    elif how == RUBS:
-        n = meet.pairs[p].normal
-        out = (meet.pairs[p].stiff * wp.dot(n, z)) * n
-    return out
+    n = meet.pairs[p].normal
+    along = wp.dot(n, z)
+    return meet.pairs[p].stiff * along * n + meet.pairs[p].grip * (z - along * n)
 
 
 @wp.kernel
@@ -326,14 +321,11 @@ def load_rows(
     while entry >= 0:
         p = entry >> 2
         w = meet.pairs[p].weights[entry & 3]
-        how = meet.pairs[p].how
-        stiff = w * w * meet.pairs[p].stiff
-        if how == GRIPS:
-            d = d + stiff * wp.identity(n=3, dtype=float)
-        elif how == RUBS:
+        if meet.pairs[p].how == PRESSES:
             n = meet.pairs[p].normal
-            d = d + stiff * wp.outer(n, n)
-        r += w * meet.pairs[p].push
+            grip = w * w * meet.pairs[p].grip
+            d = d + (w * w * meet.pairs[p].stiff - grip) * wp.outer(n, n) + grip * wp.identity(n=3, dtype=float)
+            r += w * meet.pairs[p].push
         entry = meet.next[entry]
     inv = wp.inverse(d)
     free = filtered(r, inv_mass[i], holds.how[i], holds.normal[i])
@@ -353,12 +345,9 @@ def add_measures(start: int, meet: Meet, own_inout: wp.array(dtype=float)):
     total = float(0.0)
     while entry >= 0:
         p = entry >> 2
-        how = meet.pairs[p].how
-        part = wp.abs(meet.pairs[p].weights[entry & 3]) * meet.pairs[p].stiff
-        if how == GRIPS:
-            total += part
-        elif how == RUBS:
-            total += part / 3.0
+        if meet.pairs[p].how == PRESSES:
+            w = wp.abs(meet.pairs[p].weights[entry & 3])
+            total += w * (meet.pairs[p].stiff + 2.0 * meet.pairs[p].grip) / 3.0
         entry = meet.next[entry]
     own_inout[i] = own_inout[i] + total
 
@@ -370,14 +359,14 @@ def product_of(i: int, meet: Meet, z: wp.array(dtype=wp.vec3)) -> wp.vec3:
     total = wp.vec3(0.0, 0.0, 0.0)
     while entry >= 0:
         p = entry >> 2
-        if meet.pairs[p].how >= RUBS:
+        if meet.pairs[p].how == PRESSES:
             ids = meet.pairs[p].ids
             weights = meet.pairs[p].weights
             u = wp.vec3(0.0, 0.0, 0.0)
             for k in range(4):
                 if weights[k] != 0.0 and is_own(meet, ids[k]):
                     u += weights[k] * z[ids[k]]
-            total += weights[entry & 3] * pressed_by(meet, entry, u)
+            total += weights[entry & 3] * pressed_by(meet, p, u)
         entry = meet.next[entry]
     return total
 
