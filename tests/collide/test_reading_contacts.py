@@ -14,7 +14,7 @@ GRAVITY = 9.81
 STUFF = Material(density=500.0, young=2e5, damping=0.005, friction=0.5, drag=2.0)
 BLOCK = shapes.box((0.4, 0.4, 0.4), 2)
 WAYS = ("features", "cube_maps", "boxes")
-METHODS = ("mass_spring", "shape_matching", "xpbd")
+METHODS = ("mass_spring", "shape_matching", "xpbd", "fem")
 
 
 def stack(method, way="features", **contact):

@@ -9,7 +9,7 @@ from pliant.collide.soft.settings import ContactSettings, as_contact
 from pliant.errors import InputError
 from pliant.mesh.repair.intersect import self_intersections
 
-SOLIDS = ["mass_spring", "shape_matching", "xpbd"]
+SOLIDS = ["mass_spring", "shape_matching", "xpbd", "fem"]
 RUBBER = Material(young=3e5, poisson=0.4, density=1000.0, damping=0.004, friction=0.6)
 
 
@@ -38,7 +38,9 @@ def momenta(sim):
 @pytest.mark.parametrize("one", SOLIDS)
 @pytest.mark.parametrize("two", SOLIDS)
 def test_two_free_bodies_of_any_methods_bounce_and_keep_momentum(one, two, device):
-    scene = Scene(gravity=(0, 0, 0), contact="bodies")
+    # implicit Euler takes the bounce away in the few substeps that finite elements take by themselves
+    substeps = 8 if "fem" in (one, two) else None
+    scene = Scene(gravity=(0, 0, 0), contact="bodies", substeps=substeps)
     smooth = Material(young=3e5, density=1000.0, damping=0.0, friction=0.0)
     heavy = Material(young=3e5, density=3000.0, damping=0.0, friction=0.0)
     scene.add_body(cube(), heavy, method=one, name="a", velocity=(0.0, 0.1, 0.0))
