@@ -31,10 +31,30 @@ auto nearest = [&](const float* p, float& distance, float& faces) {
         }
     };
 #if defined(__CUDA_ARCH__)
-    for (int j = first; j < end; ++j) {
+    for (int j = first + lane; j < end; j += lanes) {
         const int* t = table + 3 * (size_t)list[j];
         const Foot foot = to_triangle(here, at(p, t[0]), at(p, t[1]), at(p, t[2]), 1.001f * best_near);
         look(j, foot.near, foot.height, foot.size);
+    }
+    // the best of all lanes; of two that are alike the first one
+    for (int step = 1; step < lanes; step <<= 1) {
+        const unsigned group = 0xffu << (threadIdx.x & 24);
+        const int other = __shfl_xor_sync(group, best, step);
+        const float near = __shfl_xor_sync(group, best_near, step);
+        const float squarely = __shfl_xor_sync(group, best_faces, step);
+        const float height = __shfl_xor_sync(group, distance, step);
+        bool is_better = other >= 0;
+        if (is_better && best >= 0) {
+            if (near < 0.9998f * best_near) is_better = true;
+            else if (best_near < 0.9998f * near) is_better = false;
+            else is_better = squarely > best_faces || (squarely == best_faces && other < best);
+        }
+        if (is_better) {
+            best = other;
+            best_near = near;
+            best_faces = squarely;
+            distance = height;
+        }
     }
 #else
     // eight triangles at once
@@ -119,6 +139,15 @@ if (then >= 0 && before > 0.0f) {
     const Place here = place_on(p1, then);
     vec n = here.normal;
     if (faces <= 0.9801f) n = outward(place_on(p0, then));
+    // one that has slid around an edge meets what it has come to
+    if (slides && after > 0.0f) {
+        const Place there = place_on(p1, now);
+        const vec off = outward(there);
+        if (dot(off, n) > 0.5f) {
+            tell(now, there, off, after, false);
+            return out;
+        }
+    }
     const float distance = dot(n, here.off);
     if (distance < touching) {
         tell(then, here, n, distance, false);
@@ -132,12 +161,15 @@ return out;
 )
 def touch_solid(
     one: int,
+    lane: int,
+    lanes: int,
     first: int,
     end: int,
     candidate: wp.array(dtype=int),
     corners: wp.array(dtype=wp.vec3i),
     apart: float,
     watched: float,
+    slides: int,
     x: wp.array(dtype=wp.vec3),
     x_next: wp.array(dtype=wp.vec3),
 ) -> TEN:
@@ -147,7 +179,9 @@ def touch_solid(
     face may be nearer once it is inside. One that was inside before leaves by the nearest way.
 
     Args:
+        lane, lanes: which of how many CUDA threads that do this together; all of them are told.
         apart: what is kept free [m]; a fifth more counts as touching. watched: how far candidates were looked for [m].
+        slides: whether one that is outside before and after the step meets what is nearest after it.
 
     Returns:
         whether it does; whether it was inside before; which candidate after `first`; the weights of its corners, the

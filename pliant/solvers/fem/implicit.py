@@ -12,7 +12,7 @@ from pliant.model.state import State
 from pliant.solvers.fem import (
     cpu_kernels,
     hold_kernels,
-    meeting_kernels,
+    pair_kernels,
     newton_kernels,
     plastic_kernels,
     row_kernels,
@@ -23,7 +23,7 @@ from pliant.solvers.fem.data import Mesh, Pieces
 from pliant.solvers.fem.descent import BlockDescent, make_step
 from pliant.solvers.fem.hold_kernels import Holds
 from pliant.solvers.fem.levels import Levels
-from pliant.solvers.fem.meeting import Meeting
+from pliant.solvers.fem.pairs import Pairs
 from pliant.solvers.fem.momentum import Momentum
 from pliant.solvers.fem.settings import FemSettings
 from pliant.solvers.fem.solve import Solve
@@ -37,7 +37,7 @@ TRIALS = 6
 # How often contacts between bodies are found in a step, and the relative residual of the solves before the last time.
 FINDS, AHEAD = 2, 0.03
 # Linear solves with the contacts that were found last: what each shows of them is taken into account by the next one.
-MEETINGS = 3
+SOLVES = 3
 # Parts that the merit of a trial is added up from.
 CHUNKS = 512
 
@@ -99,7 +99,7 @@ class ImplicitStep:
         if settings.integrator == "descent":
             self.descent = BlockDescent(model, mesh, tables, self.momentum, settings.sweeps, device)
         self.solve = Solve(mesh, n, self.first, self.count, self.levels, device)
-        self.meeting: Meeting | None = None
+        self.pairs: Pairs | None = None
 
     def allocate_search(self) -> None:
         """Make room for the search along a step of Newton's method."""
@@ -116,11 +116,11 @@ class ImplicitStep:
         """Whether contacts between bodies can act in the equations."""
         return self.descent is None and self.settings.iterations == 1
 
-    def let_meet(self, body: np.ndarray) -> Meeting:
+    def let_meet(self, body: np.ndarray) -> Pairs:
         """Let contacts between bodies act in the equations; `body` of each particle (n,)."""
         self.none = wp.zeros(self.model.particles.count, dtype=wp.vec3, device=self.device)
-        self.meeting = Meeting(self.model.particles.count, self.first, self.count, body, self.device)
-        return self.meeting
+        self.pairs = Pairs(self.model.particles.count, self.first, self.count, body, self.device)
+        return self.pairs
 
     def _each(self, kernel: object, inputs: list, outputs: list, grain: int = 4096) -> None:
         launch(kernel, self.count, inputs, outputs, device=self.device, first=self.first, grain=grain)
@@ -183,10 +183,10 @@ class ImplicitStep:
                 has_f_ext=self.world.has_f_ext, neo_hookean=self.neo_hookean,
             )  # fmt: skip
             self.descent.solve(step, self.now, self.turn, self.a, self.gain, self.solve.r)
-        elif self.meeting is not None and not at_rest:
+        elif self.pairs is not None and not at_rest:
             # where velocities lead to; `meet` does the rest
             self.assemble(x, carry, dt)
-            self._each(meeting_kernels.show_ahead, [*now[:3], self.none, dt], [later[0], later[2]])
+            self._each(pair_kernels.show_ahead, [*now[:3], self.none, dt], [later[0], later[2]])
             return
         elif not at_rest:
             self.assemble(x, carry, dt)
@@ -209,7 +209,7 @@ class ImplicitStep:
             [self.now, self.a, self.impulse, *later],
         )
 
-    def meet(
+    def meet_bodies(
         self,
         state: State,
         found: Found,
@@ -221,26 +221,26 @@ class ImplicitStep:
         """Go on with the contacts between bodies that were found where the step leads to so far: first where
         velocities lead to, then where a first solve with contacts does, which the last ones end.
         """
-        meeting, is_last = self.meeting, turn + 1 == FINDS
-        assert meeting is not None
+        pairs, is_last = self.pairs, turn + 1 == FINDS
+        assert pairs is not None
         v, w = now[2], state.inv_mass
         gravity = wp.vec3(*self.world.gravity)
-        meeting.take(state, found, self.inverse, dt, self.settings.rest_speed)
-        for k in range(MEETINGS if is_last else 1):
+        pairs.take(state, found, self.inverse, dt, self.settings.rest_speed)
+        for k in range(SOLVES if is_last else 1):
             is_guess = turn + k == 0
             if not is_guess and self.meets:
                 self._each(hold_kernels.revise_holds, [self.mesh, w, v, self.solve.r, dt], [self.now, self.gain])
-            meeting.press(v, self.gain, is_new=k == 0, is_guess=is_guess)
+            pairs.press(v, self.gain, is_new=k == 0, is_guess=is_guess)
             tolerance = 0.0 if is_last else AHEAD
             self._solve(
-                state, v, gravity, dt, self.gain, 1.0, is_first=is_guess, tolerance=tolerance, meeting=meeting
+                state, v, gravity, dt, self.gain, 1.0, is_first=is_guess, tolerance=tolerance, pairs=pairs
             )  # fmt: skip
         if is_last:
-            meeting.finish(v, self.gain, self.solve.r)
+            pairs.finish(v, self.gain, self.solve.r)
             self._end(w, now, later, dt)
         else:
-            self._each(meeting_kernels.show_ahead, [*now[:3], self.gain, dt], [later[0], later[2]])
-        meeting.push_others(state, found.light, dt)
+            self._each(pair_kernels.show_ahead, [*now[:3], self.gain, dt], [later[0], later[2]])
+        pairs.push_others(state, found.light, dt)
 
     def _improve(self, state: State, now: tuple[wp.array, ...], gravity: wp.vec3, dt: float) -> None:
         """One more step of Newton's method: a solve about where the velocities lead to, and a search along it."""
@@ -280,11 +280,11 @@ class ImplicitStep:
         *,
         is_first: bool = False,
         tolerance: float = 0.0,
-        meeting: Meeting | None = None,
+        pairs: Pairs | None = None,
     ) -> None:
         """Solve for the gain itself, or for its change; the residual is that of the present gain.
 
-        The tolerance is that of the settings, or a larger one. Contacts between bodies are those of `meeting`.
+        The tolerance is that of the settings, or a larger one. Contacts between bodies are those of `pairs`.
         """
         solve, w = self.solve, state.inv_mass
         rows = [self.mesh, self.block, self.diagonal, self.inverse, self.force]
@@ -296,11 +296,11 @@ class ImplicitStep:
             grain=1024,
         )
         inverse = self.inverse
-        if meeting is not None:
-            meeting.load(w, self.now, self.diagonal, self.inverse, solve)
-            inverse = meeting.inverse
+        if pairs is not None:
+            pairs.load(w, self.now, self.diagonal, self.inverse, solve)
+            inverse = pairs.inverse
         if self.levels is not None:
-            add_more = None if meeting is None else meeting.add_measures
+            add_more = None if pairs is None else pairs.add_measures
             self.levels.prepare(w, self.now, self.diagonal, dt, add_more)
         solve.begin(w, self.now, max(self.settings.cg_tolerance, tolerance), is_first=is_first)
-        solve.run(w, self.now, self.diagonal, self.block, inverse, change, self.settings.cg_iterations, meeting)
+        solve.run(w, self.now, self.diagonal, self.block, inverse, change, self.settings.cg_iterations, pairs)

@@ -25,7 +25,7 @@ from pliant.solvers.fem.tables import device_mesh, lame, make_tables
 from pliant.solvers.protocol import BodySpec, World
 
 # Fewest substeps of a frame in which bodies meet in the equations.
-MEETING = 2
+MET = 2
 # Fewest and most substeps of a frame in which they do not.
 TOUCHING = (16, 60)
 
@@ -98,32 +98,32 @@ class Fem:
         """Whether contacts between bodies act in the equations; they are found in such tables."""
         if not self.implicit.can_meet():
             return False
-        if self.implicit.meeting is None:
+        if self.implicit.pairs is None:
             self.implicit.let_meet(self.every_body)
-            self.fewest_substeps_touching = MEETING
-        self.implicit.meeting.make_room(rows)
+            self.fewest_substeps_touching = MET
+        self.implicit.pairs.make_room(rows)
         return True
 
     def joins(self) -> bool:
         """Whether contacts are to act in the equations of the present step."""
-        return self.implicit.meeting is not None and not self._settling
+        return self.implicit.pairs is not None and not self._settling
 
     def begin_joining(self, state: State) -> int:
         """How often contacts are found for the equations of a step, which `predict` has begun."""
-        self.implicit.meeting.begin(state)
+        self.implicit.pairs.begin(state)
         return FINDS
 
     def join_contacts(self, state: State, found: Found, turn: int, dt: float) -> None:
         """Go on with the contacts that were found where the step leads to so far."""
-        self.implicit.meet(state, found, turn, self._now(state), self._next(state), dt)
+        self.implicit.meet_bodies(state, found, turn, self._now(state), self._next(state), dt)
 
     def joined_contacts(self, x: np.ndarray, dt: float) -> BodyContactList:
         """The contacts that acted in the equations of the last step."""
-        return self.implicit.meeting.read(x, dt)
+        return self.implicit.pairs.read(x, dt)
 
     def joined_arrays(self) -> list[wp.array]:
         """What a step that is only tried overwrites of them."""
-        return [self.implicit.meeting.meet.pairs]
+        return [self.implicit.pairs.table.pairs]
 
     def settle(self, on: bool) -> None:
         """From now on a step is one towards equilibrium, or again one of motion; see `pliant.settle`."""

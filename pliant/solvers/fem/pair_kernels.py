@@ -1,4 +1,4 @@
-"""Contacts between bodies as terms of the implicit step: stiff springs between the particles that meet.
+"""Contacts between bodies as terms of the implicit step: stiff springs between the particles that table.
 
 A contact presses with the impulse s (wanted - u.n) along its normal n, where u is the velocity of one surface to the
 other at the end of the step and s a stiffness times dt^2 [kg]; it never pulls. Across it takes a part of the slip: with s
@@ -60,7 +60,7 @@ class Pair:
 
 
 @wp.struct
-class Meet:
+class PairTable:
     """All contacts of a step, and of each particle: the first entry of its list, 4 contact + place among the four; -1
     for none. After each entry the next one. Own particles are `count` from `first` on."""
 
@@ -72,9 +72,9 @@ class Meet:
 
 
 @wp.func
-def is_own(meet: Meet, i: int) -> bool:
+def is_own(table: PairTable, i: int) -> bool:
     """Whether a particle is one of this method."""
-    return i >= meet.first and i < meet.first + meet.count
+    return i >= table.first and i < table.first + table.count
 
 
 @wp.func_native("""
@@ -111,13 +111,13 @@ def take_contacts(
     stiffness: float,
     rest_speed: float,
     rows: Rows,
-    meet: Meet,
+    table: PairTable,
 ):
     """The contacts of a vertex or an edge that act in the equations.
 
     The stiffness is so many times that with which the blocks of the particles resist, each shared by its contacts.
     Particles of other methods have the velocities `v_free` without contacts. A contact bounces if the surfaces came
-    faster than `rest_speed`, and would meet in the step.
+    faster than `rest_speed`, and would table in the step.
     """
     f = start + wp.tid()
     for j in range(rows.room):
@@ -141,7 +141,7 @@ def take_contacts(
                     many = float(counted % NEAR_ONLY + counted // NEAR_ONLY)
                     length += w * wp.dot(n, x[i])
                     start_speed += w * v[i]
-                    if is_own(meet, i):
+                    if is_own(table, i):
                         if inv_mass[i] > 0.0:
                             gives += w * w * many * wp.dot(n, inverse[i] * n)
                     else:
@@ -160,56 +160,56 @@ def take_contacts(
                     if bounce > 0.0:
                         wanted = wp.max(wanted, -bounce * came)
                 how = APART
-                meet.pairs[p].ids = ids
-                meet.pairs[p].weights = weights
-                meet.pairs[p].normal = n
-                meet.pairs[p].stiff = stiff
-                meet.pairs[p].wanted = wanted
-                meet.pairs[p].friction = rows.contact[row].friction
-                meet.pairs[p].beside = beside
-                meet.pairs[p].push = wp.vec3(0.0, 0.0, 0.0)
-                meet.pairs[p].slid = wp.length(start_speed - came * n)
-                meet.pairs[p].more = wp.vec3(0.0, 0.0, 0.0)
-                meet.pairs[p].depth = rows.contact[row].depth
-                meet.pairs[p].hair = NEARLY * rows.contact[row].apart / dt
+                table.pairs[p].ids = ids
+                table.pairs[p].weights = weights
+                table.pairs[p].normal = n
+                table.pairs[p].stiff = stiff
+                table.pairs[p].wanted = wanted
+                table.pairs[p].friction = rows.contact[row].friction
+                table.pairs[p].beside = beside
+                table.pairs[p].push = wp.vec3(0.0, 0.0, 0.0)
+                table.pairs[p].slid = wp.length(start_speed - came * n)
+                table.pairs[p].more = wp.vec3(0.0, 0.0, 0.0)
+                table.pairs[p].depth = rows.contact[row].depth
+                table.pairs[p].hair = NEARLY * rows.contact[row].apart / dt
                 # the passes over contacts begin with nothing
                 rows.contact[row].push = 0.0
                 for k in range(4):
                     if weights[k] != 0.0:
                         entry = 4 * p + k
-                        meet.next[entry] = put_in(meet.head, ids[k], entry)
-        meet.pairs[p].how = how
+                        table.next[entry] = put_in(table.head, ids[k], entry)
+        table.pairs[p].how = how
 
 
 @wp.kernel
-def sort_lists(start: int, meet: Meet):
+def sort_lists(start: int, table: PairTable):
     """Sort the contacts of each particle by number."""
     i = start + wp.tid()
-    entry = meet.head[i]
+    entry = table.head[i]
     sorted = int(-1)
     while entry >= 0:
-        after = meet.next[entry]
+        after = table.next[entry]
         if sorted < 0 or entry < sorted:
-            meet.next[entry] = sorted
+            table.next[entry] = sorted
             sorted = entry
         else:
             at = int(sorted)
-            while meet.next[at] >= 0 and meet.next[at] < entry:
-                at = meet.next[at]
-            meet.next[entry] = meet.next[at]
-            meet.next[at] = entry
+            while table.next[at] >= 0 and table.next[at] < entry:
+                at = table.next[at]
+            table.next[entry] = table.next[at]
+            table.next[at] = entry
         entry = after
-    meet.head[i] = sorted
+    table.head[i] = sorted
 
 
 @wp.func(inline=True)
-def relative(p: int, meet: Meet, v: wp.array(dtype=wp.vec3), gain: wp.array(dtype=wp.vec3)) -> wp.vec3:
+def relative(p: int, table: PairTable, v: wp.array(dtype=wp.vec3), gain: wp.array(dtype=wp.vec3)) -> wp.vec3:
     """Velocity of the first surface to the second, if particles of other methods went on as they do."""
-    u = meet.pairs[p].beside
-    weights = meet.pairs[p].weights
-    ids = meet.pairs[p].ids
+    u = table.pairs[p].beside
+    weights = table.pairs[p].weights
+    ids = table.pairs[p].ids
     for k in range(4):
-        if weights[k] != 0.0 and is_own(meet, ids[k]):
+        if weights[k] != 0.0 and is_own(table, ids[k]):
             u += weights[k] * (v[ids[k]] + gain[ids[k]])
     return u
 
@@ -221,7 +221,7 @@ def press(
     gain: wp.array(dtype=wp.vec3),
     is_new: int,
     is_guess: int,
-    meet: Meet,
+    table: PairTable,
 ):
     """Which contacts press, which of them grip, and their impulses for the present gain of velocity.
 
@@ -230,21 +230,21 @@ def press(
     to press.
     """
     p = start + wp.tid()
-    how = meet.pairs[p].how
+    how = table.pairs[p].how
     if how == NONE:
         return
-    n = meet.pairs[p].normal
-    stiff = meet.pairs[p].stiff
-    mu = meet.pairs[p].friction
-    u = relative(p, meet, v, gain)
+    n = table.pairs[p].normal
+    stiff = table.pairs[p].stiff
+    mu = table.pairs[p].friction
+    u = relative(p, table, v, gain)
     leaving = wp.dot(u, n)
-    along = stiff * (meet.pairs[p].wanted - leaving)
+    along = stiff * (table.pairs[p].wanted - leaving)
     least = float(0.0)
     if is_guess != 0:
-        least = -stiff * meet.pairs[p].hair
+        least = -stiff * table.pairs[p].hair
     if along <= least:
-        meet.pairs[p].how = APART
-        meet.pairs[p].push = wp.vec3(0.0, 0.0, 0.0)
+        table.pairs[p].how = APART
+        table.pairs[p].push = wp.vec3(0.0, 0.0, 0.0)
         return
     slip = u - leaving * n
     speed = wp.length(slip)
@@ -255,50 +255,50 @@ def press(
         most = mu[0]
         if speed <= SLOW:
             most = mu[1]
-        if meet.pairs[p].grip == stiff:
-            speed = wp.max(speed, meet.pairs[p].slid)
+        if table.pairs[p].grip == stiff:
+            speed = wp.max(speed, table.pairs[p].slid)
         grip = wp.min(stiff, most * along / speed)
-    meet.pairs[p].how = PRESSES
-    meet.pairs[p].grip = grip
-    meet.pairs[p].push = along * n - grip * slip
+    table.pairs[p].how = PRESSES
+    table.pairs[p].grip = grip
+    table.pairs[p].push = along * n - grip * slip
 
 
 @wp.kernel
-def finish_pairs(start: int, v: wp.array(dtype=wp.vec3), gain: wp.array(dtype=wp.vec3), meet: Meet):
+def finish_pairs(start: int, v: wp.array(dtype=wp.vec3), gain: wp.array(dtype=wp.vec3), table: PairTable):
     """The impulses at the end: none pulls, and friction stays within its limit; `more` is what that changes."""
     p = start + wp.tid()
-    how = meet.pairs[p].how
+    how = table.pairs[p].how
     if how != PRESSES:
         return
-    n = meet.pairs[p].normal
-    stiff = meet.pairs[p].stiff
-    mu = meet.pairs[p].friction
-    u = relative(p, meet, v, gain)
+    n = table.pairs[p].normal
+    stiff = table.pairs[p].stiff
+    mu = table.pairs[p].friction
+    u = relative(p, table, v, gain)
     leaving = wp.dot(u, n)
-    along = stiff * (meet.pairs[p].wanted - leaving)
-    across = -meet.pairs[p].grip * (u - leaving * n)
+    along = stiff * (table.pairs[p].wanted - leaving)
+    across = -table.pairs[p].grip * (u - leaving * n)
     acted = along * n + across
     along = wp.max(along, 0.0)
     size = wp.length(across)
     if size > mu[1] * along:
         across = across * (mu[1] * along / size)
     push = along * n + across
-    meet.pairs[p].push = push
-    meet.pairs[p].more = push - acted
+    table.pairs[p].push = push
+    table.pairs[p].more = push - acted
 
 
 @wp.func(inline=True)
-def pressed_by(meet: Meet, p: int, z: wp.vec3) -> wp.vec3:
+def pressed_by(table: PairTable, p: int, z: wp.vec3) -> wp.vec3:
     """What the spring of a contact makes of a change of u."""
-    n = meet.pairs[p].normal
+    n = table.pairs[p].normal
     along = wp.dot(n, z)
-    return meet.pairs[p].stiff * along * n + meet.pairs[p].grip * (z - along * n)
+    return table.pairs[p].stiff * along * n + table.pairs[p].grip * (z - along * n)
 
 
 @wp.kernel
 def load_rows(
     start: int,
-    meet: Meet,
+    table: PairTable,
     diagonal: wp.array(dtype=wp.mat33),
     inverse: wp.array(dtype=wp.mat33),
     inv_mass: wp.array(dtype=float),
@@ -311,7 +311,7 @@ def load_rows(
 ):
     """The residual with what contacts do, and the inverse of the blocks with their springs."""
     i = start + wp.tid()
-    entry = meet.head[i]
+    entry = table.head[i]
     # what does not move may have no matrix
     if entry < 0 or inv_mass[i] == 0.0:
         inverse_out[i] = inverse[i]
@@ -320,13 +320,13 @@ def load_rows(
     d = diagonal[i]
     while entry >= 0:
         p = entry >> 2
-        w = meet.pairs[p].weights[entry & 3]
-        if meet.pairs[p].how == PRESSES:
-            n = meet.pairs[p].normal
-            grip = w * w * meet.pairs[p].grip
-            d = d + (w * w * meet.pairs[p].stiff - grip) * wp.outer(n, n) + grip * wp.identity(n=3, dtype=float)
-            r += w * meet.pairs[p].push
-        entry = meet.next[entry]
+        w = table.pairs[p].weights[entry & 3]
+        if table.pairs[p].how == PRESSES:
+            n = table.pairs[p].normal
+            grip = w * w * table.pairs[p].grip
+            d = d + (w * w * table.pairs[p].stiff - grip) * wp.outer(n, n) + grip * wp.identity(n=3, dtype=float)
+            r += w * table.pairs[p].push
+        entry = table.next[entry]
     inv = wp.inverse(d)
     free = filtered(r, inv_mass[i], holds.how[i], holds.normal[i])
     z = filtered(inv * free, inv_mass[i], holds.how[i], holds.normal[i])
@@ -338,51 +338,51 @@ def load_rows(
 
 
 @wp.kernel
-def add_measures(start: int, meet: Meet, own_inout: wp.array(dtype=float)):
+def add_measures(start: int, table: PairTable, own_inout: wp.array(dtype=float)):
     """What contacts add to the diagonals of the lattices' nodes."""
     i = start + wp.tid()
-    entry = meet.head[i]
+    entry = table.head[i]
     total = float(0.0)
     while entry >= 0:
         p = entry >> 2
-        if meet.pairs[p].how == PRESSES:
-            w = wp.abs(meet.pairs[p].weights[entry & 3])
-            total += w * (meet.pairs[p].stiff + 2.0 * meet.pairs[p].grip) / 3.0
-        entry = meet.next[entry]
+        if table.pairs[p].how == PRESSES:
+            w = wp.abs(table.pairs[p].weights[entry & 3])
+            total += w * (table.pairs[p].stiff + 2.0 * table.pairs[p].grip) / 3.0
+        entry = table.next[entry]
     own_inout[i] = own_inout[i] + total
 
 
 @wp.func(inline=True)
-def product_of(i: int, meet: Meet, z: wp.array(dtype=wp.vec3)) -> wp.vec3:
+def product_of(i: int, table: PairTable, z: wp.array(dtype=wp.vec3)) -> wp.vec3:
     """What the contacts of a particle make of z."""
-    entry = meet.head[i]
+    entry = table.head[i]
     total = wp.vec3(0.0, 0.0, 0.0)
     while entry >= 0:
         p = entry >> 2
-        if meet.pairs[p].how == PRESSES:
-            ids = meet.pairs[p].ids
-            weights = meet.pairs[p].weights
+        if table.pairs[p].how == PRESSES:
+            ids = table.pairs[p].ids
+            weights = table.pairs[p].weights
             u = wp.vec3(0.0, 0.0, 0.0)
             for k in range(4):
-                if weights[k] != 0.0 and is_own(meet, ids[k]):
+                if weights[k] != 0.0 and is_own(table, ids[k]):
                     u += weights[k] * z[ids[k]]
-            total += weights[entry & 3] * pressed_by(meet, p, u)
-        entry = meet.next[entry]
+            total += weights[entry & 3] * pressed_by(table, p, u)
+        entry = table.next[entry]
     return total
 
 
 @wp.kernel
-def add_products(start: int, meet: Meet, z: wp.array(dtype=wp.vec3), w_inout: wp.array(dtype=wp.vec3)):
+def add_products(start: int, table: PairTable, z: wp.array(dtype=wp.vec3), w_inout: wp.array(dtype=wp.vec3)):
     """Add what contacts do to the product with the matrix."""
     i = start + wp.tid()
-    if meet.head[i] >= 0:
-        w_inout[i] = w_inout[i] + product_of(i, meet, z)
+    if table.head[i] >= 0:
+        w_inout[i] = w_inout[i] + product_of(i, table, z)
 
 
 @wp.kernel
 def add_product_runs(
     start: int,
-    meet: Meet,
+    table: PairTable,
     z: wp.array(dtype=wp.vec3),
     w_inout: wp.array(dtype=wp.vec3),
     parts_inout: wp.array(dtype=wp.vec3d),
@@ -390,9 +390,9 @@ def add_product_runs(
     """The same run by run on the CPU, with its part of w.z."""
     c = start + wp.tid()
     extra = wp.float64(0.0)
-    for i in range(meet.first + c * RUN, meet.first + wp.min(meet.count, (c + 1) * RUN)):
-        if meet.head[i] >= 0:
-            more = product_of(i, meet, z)
+    for i in range(table.first + c * RUN, table.first + wp.min(table.count, (c + 1) * RUN)):
+        if table.head[i] >= 0:
+            more = product_of(i, table, z)
             w_inout[i] = w_inout[i] + more
             extra += wp.float64(wp.dot(more, z[i]))
     parts = parts_inout[c]
@@ -400,24 +400,24 @@ def add_product_runs(
 
 
 @wp.kernel
-def end_rows(start: int, meet: Meet, r_inout: wp.array(dtype=wp.vec3)):
+def end_rows(start: int, table: PairTable, r_inout: wp.array(dtype=wp.vec3)):
     """What the end of the step changed of contacts, in the residual."""
     i = start + wp.tid()
-    entry = meet.head[i]
+    entry = table.head[i]
     if entry < 0:
         return
     r = r_inout[i]
     while entry >= 0:
         p = entry >> 2
-        r += meet.pairs[p].weights[entry & 3] * meet.pairs[p].more
-        entry = meet.next[entry]
+        r += table.pairs[p].weights[entry & 3] * table.pairs[p].more
+        entry = table.next[entry]
     r_inout[i] = r
 
 
 @wp.kernel
 def push_others(
     start: int,
-    meet: Meet,
+    table: PairTable,
     light: wp.array(dtype=float),
     x_free: wp.array(dtype=wp.vec3),
     v_free: wp.array(dtype=wp.vec3),
@@ -427,14 +427,14 @@ def push_others(
 ):
     """Where particles of other methods go, and would go without contacts."""
     i = start + wp.tid()
-    if is_own(meet, i):
+    if is_own(table, i):
         return
-    entry = meet.head[i]
+    entry = table.head[i]
     push = wp.vec3(0.0, 0.0, 0.0)
     while entry >= 0:
         p = entry >> 2
-        push += meet.pairs[p].weights[entry & 3] * meet.pairs[p].push
-        entry = meet.next[entry]
+        push += table.pairs[p].weights[entry & 3] * table.pairs[p].push
+        entry = table.next[entry]
     kick = light[i] * push
     v_out[i] = v_free[i] + kick
     x_out[i] = x_free[i] + dt * kick
