@@ -24,6 +24,8 @@ APART = wp.constant(1)
 """A contact that does not press."""
 PRESSES = wp.constant(2)
 
+DRIVEN = wp.constant(1.25)
+"""How far friction may be exceeded, over its limit, until a contact is taken to slide as it did."""
 NEARLY = wp.constant(0.1)
 """Share of what is kept free by which a contact may be open that is taken as one that presses at first."""
 
@@ -225,8 +227,8 @@ def press(
 ):
     """Which contacts press, which of them grip, and their impulses for the present gain of velocity.
 
-    New ones grip until a solve has shown how hard they press. One that slides then is taken to go on as it did before
-    the step, if that was faster than what gripping has left. Where the gain is guessed only, what nearly touches is
+    New ones grip until a solve has shown how hard they press. One that still is driven far beyond its friction when it
+    was let slip is taken to slide on as before the step. Where the gain is guessed only, what nearly touches is
     to press.
     """
     p = start + wp.tid()
@@ -255,7 +257,8 @@ def press(
         most = mu[0]
         if speed <= SLOW:
             most = mu[1]
-        if table.pairs[p].grip == stiff:
+        was = table.pairs[p].grip
+        if was < stiff and was * speed > DRIVEN * most * along:
             speed = wp.max(speed, table.pairs[p].slid)
         grip = wp.min(stiff, most * along / speed)
     table.pairs[p].how = PRESSES
