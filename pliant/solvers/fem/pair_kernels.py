@@ -268,7 +268,7 @@ def press(
 
 @wp.kernel
 def finish_pairs(start: int, v: wp.array(dtype=wp.vec3), gain: wp.array(dtype=wp.vec3), table: PairTable):
-    """The impulses at the end: none pulls, and friction stays within its limit; `more` is what that changes."""
+    """The impulses at the end: friction stays within its limit; `more` is what that changes."""
     p = start + wp.tid()
     how = table.pairs[p].how
     if how != PRESSES:
@@ -280,14 +280,13 @@ def finish_pairs(start: int, v: wp.array(dtype=wp.vec3), gain: wp.array(dtype=wp
     leaving = wp.dot(u, n)
     along = stiff * (table.pairs[p].wanted - leaving)
     across = -table.pairs[p].grip * (u - leaving * n)
-    acted = along * n + across
-    along = wp.max(along, 0.0)
     size = wp.length(across)
-    if size > mu[1] * along:
-        across = across * (mu[1] * along / size)
-    push = along * n + across
-    table.pairs[p].push = push
-    table.pairs[p].more = push - acted
+    most = mu[1] * wp.max(along, 0.0)
+    less = wp.vec3(0.0, 0.0, 0.0)
+    if size > most:
+        less = across * (most / size - 1.0)
+    table.pairs[p].push = along * n + across + less
+    table.pairs[p].more = less
 
 
 @wp.func(inline=True)
