@@ -230,7 +230,7 @@ class ImplicitStep:
             is_guess = turn + k == 0
             if not is_guess and self.meets:
                 self._each(hold_kernels.revise_holds, [self.mesh, w, v, self.solve.r, dt], [self.now, self.gain])
-            pairs.press(v, self.gain, is_new=k == 0, is_guess=is_guess)
+            pairs.press(v, self.gain, is_new=k == 0, is_guess=is_guess, is_last=k + 1 == SOLVES)
             tolerance = 0.0 if is_last else AHEAD
             self._solve(
                 state, v, gravity, dt, self.gain, 1.0, is_first=is_guess, tolerance=tolerance, pairs=pairs

@@ -26,6 +26,8 @@ PRESSES = wp.constant(2)
 
 DRIVEN = wp.constant(1.25)
 """How far friction may be exceeded, over its limit, until a contact is taken to slide as it did."""
+STEADY = wp.constant(0.8)
+"""Friction over its limit above which a contact slides on for sure."""
 NEARLY = wp.constant(0.1)
 """Share of what is kept free by which a contact may be open that is taken as one that presses at first."""
 
@@ -39,7 +41,7 @@ class Pair:
         normal: from the second surface to the first. how: `NONE`, `APART` or `PRESSES`.
         stiff: s [kg]. grip: the same across, where it is s or less. slid: slip at the start of the step [m/s]. wanted: least speed along the normal [m/s]. friction: kinetic and static coefficient.
         beside: what particles of other methods add to u without the contact [m/s].
-        push: the impulse on the first surface [N s].
+        push: the impulse on the first surface [N s]. rub: a part of it across that is given.
         more: what the end of the step changes of the push [N s].
         depth: how much nearer than is kept free [m].
         hair: a speed that hardly makes a difference [m/s].
@@ -56,6 +58,7 @@ class Pair:
     friction: wp.vec2
     beside: wp.vec3
     push: wp.vec3
+    rub: wp.vec3
     more: wp.vec3
     depth: float
     hair: float
@@ -223,6 +226,7 @@ def press(
     gain: wp.array(dtype=wp.vec3),
     is_new: int,
     is_guess: int,
+    is_last: int,
     table: PairTable,
 ):
     """Which contacts press, which of them grip, and their impulses for the present gain of velocity.
@@ -251,6 +255,7 @@ def press(
     slip = u - leaving * n
     speed = wp.length(slip)
     grip = float(stiff)
+    rub = wp.vec3(0.0, 0.0, 0.0)
     if mu[1] == 0.0:
         grip = 0.0
     elif is_new == 0 and how == PRESSES and stiff * speed > mu[1] * along:
@@ -260,10 +265,16 @@ def press(
         was = table.pairs[p].grip
         if was < stiff and was * speed > DRIVEN * most * along:
             speed = wp.max(speed, table.pairs[p].slid)
-        grip = wp.min(stiff, most * along / speed)
+        # one that slides steadily gets the friction that it has, whatever its slip
+        if is_last != 0 and was < stiff and was * speed > STEADY * most * along:
+            rub = (-most * along / speed) * slip
+            grip = 0.0
+        else:
+            grip = wp.min(stiff, most * along / speed)
     table.pairs[p].how = PRESSES
     table.pairs[p].grip = grip
-    table.pairs[p].push = along * n - grip * slip
+    table.pairs[p].rub = rub
+    table.pairs[p].push = along * n + rub - grip * slip
 
 
 @wp.kernel
@@ -279,9 +290,12 @@ def finish_pairs(start: int, v: wp.array(dtype=wp.vec3), gain: wp.array(dtype=wp
     u = relative(p, table, v, gain)
     leaving = wp.dot(u, n)
     along = stiff * (table.pairs[p].wanted - leaving)
-    across = -table.pairs[p].grip * (u - leaving * n)
+    slip = u - leaving * n
+    across = table.pairs[p].rub - table.pairs[p].grip * slip
     size = wp.length(across)
     most = mu[1] * wp.max(along, 0.0)
+    if wp.dot(across, slip) > 0.0:
+        most = 0.0
     less = wp.vec3(0.0, 0.0, 0.0)
     if size > most:
         less = across * (most / size - 1.0)
