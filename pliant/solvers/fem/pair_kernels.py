@@ -248,7 +248,8 @@ def press(
     least = float(0.0)
     if is_guess != 0:
         least = -stiff * table.pairs[p].hair
-    if along <= least:
+    # contacts may take turns: the last solve adds none
+    if along <= least or (is_last != 0 and how == APART):
         table.pairs[p].how = APART
         table.pairs[p].push = wp.vec3(0.0, 0.0, 0.0)
         return
