@@ -37,7 +37,7 @@ TRIALS = 6
 # How often contacts between bodies are found in a step, and the relative residual of the solves before the last time.
 FINDS, AHEAD = 2, 0.03
 # Linear solves with the contacts that were found last: what each shows of them is taken into account by the next one.
-SOLVES = 4
+SOLVES = 3
 # Parts that the merit of a trial is added up from.
 CHUNKS = 512
 

@@ -24,10 +24,6 @@ APART = wp.constant(1)
 """A contact that does not press."""
 PRESSES = wp.constant(2)
 
-DRIVEN = wp.constant(1.25)
-"""How far friction may be exceeded, over its limit, until a contact is taken to slide as it did."""
-STEADY = wp.constant(0.8)
-"""Friction over its limit above which a contact slides on for sure."""
 NEARLY = wp.constant(0.1)
 """Share of what is kept free by which a contact may be open that is taken as one that presses at first."""
 
@@ -39,9 +35,9 @@ class Pair:
     Attributes:
         ids, weights: four particles, and what of their velocities makes u.
         normal: from the second surface to the first. how: `NONE`, `APART` or `PRESSES`.
-        stiff: s [kg]. grip: the same across, where it is s or less. slid: slip at the start of the step [m/s]. wanted: least speed along the normal [m/s]. friction: kinetic and static coefficient.
+        stiff: s [kg]. grip: the same across, where it is s or less. wanted: least speed along the normal [m/s]. friction: kinetic and static coefficient.
         beside: what particles of other methods add to u without the contact [m/s].
-        push: the impulse on the first surface [N s]. rub: a part of it across that is given.
+        push: the impulse on the first surface [N s].
         more: what the end of the step changes of the push [N s].
         depth: how much nearer than is kept free [m].
         hair: a speed that hardly makes a difference [m/s].
@@ -53,12 +49,10 @@ class Pair:
     how: int
     stiff: float
     grip: float
-    slid: float
     wanted: float
     friction: wp.vec2
     beside: wp.vec3
     push: wp.vec3
-    rub: wp.vec3
     more: wp.vec3
     depth: float
     hair: float
@@ -67,11 +61,13 @@ class Pair:
 @wp.struct
 class PairTable:
     """All contacts of a step, and of each particle: the first entry of its list, 4 contact + place among the four; -1
-    for none. After each entry the next one. Own particles are `count` from `first` on."""
+    for none. After each entry the next one. `ease` is
+    how each particle gripped in the last step, over the most that it can. Own particles are `count` from `first` on."""
 
     pairs: wp.array(dtype=Pair)
     head: wp.array(dtype=int)
     next: wp.array(dtype=int)
+    ease: wp.array(dtype=float)
     first: int
     count: int
 
@@ -173,7 +169,10 @@ def take_contacts(
                 table.pairs[p].friction = rows.contact[row].friction
                 table.pairs[p].beside = beside
                 table.pairs[p].push = wp.vec3(0.0, 0.0, 0.0)
-                table.pairs[p].slid = wp.length(start_speed - came * n)
+                ease = table.ease[ids[0]]
+                if weights[1] > 0.0:
+                    ease = wp.min(ease, table.ease[ids[1]])
+                table.pairs[p].grip = wp.where(rows.contact[row].friction[1] > 0.0, ease * stiff, 0.0)
                 table.pairs[p].more = wp.vec3(0.0, 0.0, 0.0)
                 table.pairs[p].depth = rows.contact[row].depth
                 table.pairs[p].hair = NEARLY * rows.contact[row].apart / dt
@@ -219,6 +218,18 @@ def relative(p: int, table: PairTable, v: wp.array(dtype=wp.vec3), gain: wp.arra
     return u
 
 
+@wp.func
+def gripping(stiff: float, along: float, speed: float, friction: wp.vec2) -> float:
+    """How a contact grips that presses with an impulse and slips with a speed: as it can, within its friction."""
+    press = wp.max(along, 0.0)
+    if stiff * speed <= friction[1] * press:
+        return stiff
+    most = friction[0]
+    if speed <= SLOW:
+        most = friction[1]
+    return wp.min(stiff, most * press / speed)
+
+
 @wp.kernel
 def press(
     start: int,
@@ -229,11 +240,10 @@ def press(
     is_last: int,
     table: PairTable,
 ):
-    """Which contacts press, which of them grip, and their impulses for the present gain of velocity.
+    """Which contacts press, how they grip, and their impulses for the present gain of velocity.
 
-    New ones grip until a solve has shown how hard they press. One that still is driven far beyond its friction when it
-    was let slip is taken to slide on as before the step. Where the gain is guessed only, what nearly touches is
-    to press.
+    New ones grip as their particles did in the last step, until a solve has shown how hard they press. Where the gain
+    is guessed only, what nearly touches is to press.
     """
     p = start + wp.tid()
     how = table.pairs[p].how
@@ -241,7 +251,6 @@ def press(
         return
     n = table.pairs[p].normal
     stiff = table.pairs[p].stiff
-    mu = table.pairs[p].friction
     u = relative(p, table, v, gain)
     leaving = wp.dot(u, n)
     along = stiff * (table.pairs[p].wanted - leaving)
@@ -254,28 +263,10 @@ def press(
         table.pairs[p].push = wp.vec3(0.0, 0.0, 0.0)
         return
     slip = u - leaving * n
-    speed = wp.length(slip)
-    grip = float(stiff)
-    rub = wp.vec3(0.0, 0.0, 0.0)
-    if mu[1] == 0.0:
-        grip = 0.0
-    elif is_new == 0 and how == PRESSES and stiff * speed > mu[1] * along:
-        most = mu[0]
-        if speed <= SLOW:
-            most = mu[1]
-        was = table.pairs[p].grip
-        if was < stiff and was * speed > DRIVEN * most * along:
-            speed = wp.max(speed, table.pairs[p].slid)
-        # one that slides steadily gets the friction that it has, whatever its slip
-        if is_last != 0 and was < stiff and was * speed > STEADY * most * along:
-            rub = (-most * along / speed) * slip
-            grip = 0.0
-        else:
-            grip = wp.min(stiff, most * along / speed)
+    if is_new == 0 and how == PRESSES:
+        table.pairs[p].grip = gripping(stiff, along, wp.length(slip), table.pairs[p].friction)
     table.pairs[p].how = PRESSES
-    table.pairs[p].grip = grip
-    table.pairs[p].rub = rub
-    table.pairs[p].push = along * n + rub - grip * slip
+    table.pairs[p].push = along * n - table.pairs[p].grip * slip
 
 
 @wp.kernel
@@ -292,16 +283,29 @@ def finish_pairs(start: int, v: wp.array(dtype=wp.vec3), gain: wp.array(dtype=wp
     leaving = wp.dot(u, n)
     along = stiff * (table.pairs[p].wanted - leaving)
     slip = u - leaving * n
-    across = table.pairs[p].rub - table.pairs[p].grip * slip
+    across = -table.pairs[p].grip * slip
     size = wp.length(across)
     most = mu[1] * wp.max(along, 0.0)
-    if wp.dot(across, slip) > 0.0:
-        most = 0.0
     less = wp.vec3(0.0, 0.0, 0.0)
     if size > most:
         less = across * (most / size - 1.0)
     table.pairs[p].push = along * n + across + less
     table.pairs[p].more = less
+    table.pairs[p].grip = gripping(stiff, along, wp.length(slip), mu)
+
+
+@wp.kernel
+def note_ease(start: int, table: PairTable):
+    """How the contacts of each particle grip, for the next step: the loosest of those in which it is first."""
+    i = start + wp.tid()
+    entry = table.head[i]
+    ease = float(1.0)
+    while entry >= 0:
+        p = entry >> 2
+        if table.pairs[p].how == PRESSES and table.pairs[p].weights[entry & 3] > 0.0:
+            ease = wp.min(ease, table.pairs[p].grip / table.pairs[p].stiff)
+        entry = table.next[entry]
+    table.ease[i] = ease
 
 
 @wp.func(inline=True)

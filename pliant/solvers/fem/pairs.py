@@ -35,6 +35,7 @@ class Pairs:
         self.table.first, self.table.count = first, count
         self.table.head = wp.zeros(particles, dtype=int, device=device)
         self.table.head.fill_(-1)
+        self.table.ease = wp.ones(particles, dtype=float, device=device)
         self.rows: list[Rows] = []
         self.room = 0
 
@@ -89,6 +90,7 @@ class Pairs:
         """The impulses at the end."""
         launch(kernels.finish_pairs, self.room, [v, gain], [self.table], device=self.device)
         self._each(kernels.end_rows, [self.table], [r])
+        launch(kernels.note_ease, self.particles, [], [self.table], device=self.device)
 
     def push_others(self, state: State, light: wp.array, dt: float) -> None:
         """Push particles of other methods."""

@@ -190,9 +190,11 @@ class Fem:
     def reset(self, state: State, particles: tuple[int, int]) -> None:
         chosen = slice(*particles)
         self._forget_motion(chosen)
-        for array in (self.carry, self.v_carry):
+        pairs = self.implicit.pairs
+        eased = [] if pairs is None else [(pairs.table.ease, 1.0)]
+        for array, value in ((self.carry, 0.0), (self.v_carry, 0.0), *eased):
             values = array.numpy()
-            values[chosen] = 0.0
+            values[chosen] = value
             array.assign(values)
 
     def rates(self) -> list[wp.array]:
@@ -202,8 +204,10 @@ class Fem:
     def scratch(self) -> dict[str, wp.array]:
         holds = self.holds
         plastic = {} if self.implicit.first_inv is None else {"rest_inv": self.implicit.rest_inv}
+        pairs = self.implicit.pairs
         return {
             **plastic,
+            **({} if pairs is None else {"ease": pairs.table.ease}),
             "carry": self.carry,
             "v_carry": self.v_carry,
             "hold": holds.how,
