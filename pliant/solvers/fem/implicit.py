@@ -236,7 +236,7 @@ class ImplicitStep:
                 state, v, gravity, dt, self.gain, 1.0, is_first=is_guess, tolerance=tolerance, pairs=pairs
             )  # fmt: skip
         if is_last:
-            pairs.finish(v, self.gain, self.solve.r)
+            pairs.finish(v, self.gain)
             self._end(w, now, later, dt)
         else:
             self._each(pair_kernels.show_ahead, [*now[:3], self.gain, dt], [later[0], later[2]])

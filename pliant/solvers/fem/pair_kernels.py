@@ -35,10 +35,9 @@ class Pair:
     Attributes:
         ids, weights: four particles, and what of their velocities makes u.
         normal: from the second surface to the first. how: `NONE`, `APART` or `PRESSES`.
-        stiff: s [kg]. grip: the same across, where it is s or less. wanted: least speed along the normal [m/s]. friction: kinetic and static coefficient.
+        stiff: s [kg]. grip: the same across, where it is s or less. slid: slip at the start of the step [m/s]. wanted: least speed along the normal [m/s]. friction: kinetic and static coefficient.
         beside: what particles of other methods add to u without the contact [m/s].
         push: the impulse on the first surface [N s].
-        more: what the end of the step changes of the push [N s].
         depth: how much nearer than is kept free [m].
         hair: a speed that hardly makes a difference [m/s].
     """
@@ -49,11 +48,11 @@ class Pair:
     how: int
     stiff: float
     grip: float
+    slid: float
     wanted: float
     friction: wp.vec2
     beside: wp.vec3
     push: wp.vec3
-    more: wp.vec3
     depth: float
     hair: float
 
@@ -169,11 +168,11 @@ def take_contacts(
                 table.pairs[p].friction = rows.contact[row].friction
                 table.pairs[p].beside = beside
                 table.pairs[p].push = wp.vec3(0.0, 0.0, 0.0)
+                table.pairs[p].slid = wp.length(start_speed - came * n)
                 ease = table.ease[ids[0]]
                 if weights[1] > 0.0:
                     ease = wp.min(ease, table.ease[ids[1]])
                 table.pairs[p].grip = wp.where(rows.contact[row].friction[1] > 0.0, ease * stiff, 0.0)
-                table.pairs[p].more = wp.vec3(0.0, 0.0, 0.0)
                 table.pairs[p].depth = rows.contact[row].depth
                 table.pairs[p].hair = NEARLY * rows.contact[row].apart / dt
                 # the passes over contacts begin with nothing
@@ -265,33 +264,27 @@ def press(
     slip = u - leaving * n
     if is_new == 0 and how == PRESSES:
         table.pairs[p].grip = gripping(stiff, along, wp.length(slip), table.pairs[p].friction)
+    else:
+        before = gripping(stiff, along, table.pairs[p].slid, table.pairs[p].friction)
+        table.pairs[p].grip = wp.min(table.pairs[p].grip, before)
     table.pairs[p].how = PRESSES
     table.pairs[p].push = along * n - table.pairs[p].grip * slip
 
 
 @wp.kernel
 def finish_pairs(start: int, v: wp.array(dtype=wp.vec3), gain: wp.array(dtype=wp.vec3), table: PairTable):
-    """The impulses at the end: friction stays within its limit; `more` is what that changes."""
+    """The impulses at the end, as they were solved for, and how contacts would grip next."""
     p = start + wp.tid()
-    how = table.pairs[p].how
-    if how != PRESSES:
+    if table.pairs[p].how != PRESSES:
         return
     n = table.pairs[p].normal
     stiff = table.pairs[p].stiff
-    mu = table.pairs[p].friction
     u = relative(p, table, v, gain)
     leaving = wp.dot(u, n)
     along = stiff * (table.pairs[p].wanted - leaving)
     slip = u - leaving * n
-    across = -table.pairs[p].grip * slip
-    size = wp.length(across)
-    most = mu[1] * wp.max(along, 0.0)
-    less = wp.vec3(0.0, 0.0, 0.0)
-    if size > most:
-        less = across * (most / size - 1.0)
-    table.pairs[p].push = along * n + across + less
-    table.pairs[p].more = less
-    table.pairs[p].grip = gripping(stiff, along, wp.length(slip), mu)
+    table.pairs[p].push = along * n - table.pairs[p].grip * slip
+    table.pairs[p].grip = gripping(stiff, along, wp.length(slip), table.pairs[p].friction)
 
 
 @wp.kernel
@@ -418,21 +411,6 @@ def add_product_runs(
             extra += wp.float64(wp.dot(more, z[i]))
     parts = parts_inout[c]
     parts_inout[c] = wp.vec3d(parts[0], parts[1] + extra, parts[2])
-
-
-@wp.kernel
-def end_rows(start: int, table: PairTable, r_inout: wp.array(dtype=wp.vec3)):
-    """What the end of the step changed of contacts, in the residual."""
-    i = start + wp.tid()
-    entry = table.head[i]
-    if entry < 0:
-        return
-    r = r_inout[i]
-    while entry >= 0:
-        p = entry >> 2
-        r += table.pairs[p].weights[entry & 3] * table.pairs[p].more
-        entry = table.next[entry]
-    r_inout[i] = r
 
 
 @wp.kernel

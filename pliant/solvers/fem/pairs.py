@@ -86,10 +86,9 @@ class Pairs:
         else:
             self._each(kernels.add_products, [self.table, z], [w])
 
-    def finish(self, v: wp.array, gain: wp.array, r: wp.array) -> None:
+    def finish(self, v: wp.array, gain: wp.array) -> None:
         """The impulses at the end."""
         launch(kernels.finish_pairs, self.room, [v, gain], [self.table], device=self.device)
-        self._each(kernels.end_rows, [self.table], [r])
         launch(kernels.note_ease, self.particles, [], [self.table], device=self.device)
 
     def push_others(self, state: State, light: wp.array, dt: float) -> None:
