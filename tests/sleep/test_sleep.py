@@ -79,7 +79,7 @@ def test_what_rests_falls_asleep_and_stays_to_the_last_bit(kind, device):
     assert sim.is_asleep("b0") and sim.is_asleep("b1")
 
 
-@pytest.mark.parametrize("kind", ["springs", "rigid", "xpbd", "baraff_witkin", "cloth"])
+@pytest.mark.parametrize("kind", ["springs", "rigid", "xpbd", "fem", "baraff_witkin", "cloth"])
 def test_one_that_sleeps_stays_while_another_moves(kind, device):
     """Not all sleep, so that every kernel runs and leaves out the ones that do."""
     scene = stack(kind, count=1, contact="none")
@@ -161,7 +161,7 @@ def test_a_touch_wakes_and_all_ends_as_it_would_have(kind, device):
         assert abs(apart[1]) < 2e-3 and np.abs(apart).max() < 0.1
 
 
-@pytest.mark.parametrize("kind", ["springs", "rigid", "xpbd"])
+@pytest.mark.parametrize("kind", ["springs", "rigid", "xpbd", "fem"])
 @pytest.mark.parametrize("how", ["pulled", "moved"])
 def test_what_lay_on_something_that_is_gone_falls(kind, how, device):
     sim = stack(kind).build(device)
@@ -207,7 +207,7 @@ def test_what_begins_to_slide_slowly_does_not_freeze(kind, device):
     assert np.linalg.norm(sim.positions("b0").mean(axis=0) - start) > 0.05
 
 
-@pytest.mark.parametrize("kind", ["springs", "rigid", "xpbd", "baraff_witkin"])
+@pytest.mark.parametrize("kind", ["springs", "rigid", "xpbd", "fem", "baraff_witkin"])
 def test_a_collider_that_moves_wakes(kind, device):
     scene = Scene(sleep=True)
     add(scene, kind, "b0", 0.001)
@@ -301,7 +301,7 @@ def test_gusts_let_nothing_sleep(device):
     assert not sim.sleeping_bodies()
 
 
-@pytest.mark.parametrize("kind", ["springs", "rigid", "xpbd", "baraff_witkin"])
+@pytest.mark.parametrize("kind", ["springs", "rigid", "xpbd", "fem", "baraff_witkin"])
 def test_a_resumed_run_goes_on_bit_for_bit(kind, device, tmp_path):
     def build():
         scene = stack(kind)
@@ -326,7 +326,7 @@ def test_a_checkpoint_of_another_sleep_is_refused(tmp_path):
         load_checkpoint(stack("rigid", sleep=False).build("cpu"), tmp_path / "a.ckpt")
 
 
-@pytest.mark.parametrize("kind", ["springs", "rigid", "xpbd", "baraff_witkin"])
+@pytest.mark.parametrize("kind", ["springs", "rigid", "xpbd", "fem", "baraff_witkin"])
 def test_recorded_equals_eager(kind, device):
     recorded, eager = (stack(kind, sleep=0.1).build(device) for _ in range(2))
     for sim in (recorded, eager):

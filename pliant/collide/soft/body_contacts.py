@@ -163,6 +163,7 @@ class BodyContacts:
         methods = {body.method for body in model.bodies}
         alone = len(model.bodies) == 1 or (len(methods) == 1 and methods <= apart)
         alone = alone and not any(breaks_in_pieces(body) for body in model.bodies)
+        self.joiner: Joiner | None = None
         self.active = settings.between == "all" or (settings.between == "bodies" and not alone)
         if not self.active:
             return
@@ -211,7 +212,6 @@ class BodyContacts:
         for name in ("deep", "round", "finds", "begins", "going"):
             setattr(self.turns, name, wp.zeros(1, dtype=int, device=device))
         self.turns.missed = wp.zeros(2, dtype=int, device=device)
-        self.joiner: Joiner | None = None
         self._make_rows(4, 6)
         self.full = wp.zeros(1, dtype=int, device=device)
         self.careful = Careful(self.candidates, surfaces, sums, count, device) if settings.careful and thin else None

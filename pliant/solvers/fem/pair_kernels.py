@@ -159,20 +159,24 @@ def take_contacts(
                     # what does not bounce may come as near as it can
                     if bounce > 0.0:
                         wanted = wp.max(wanted, -bounce * came)
+                mu = rows.contact[row].friction
+                # what overlaps is let out without rubbing
+                if length < 0.0:
+                    mu = wp.vec2(0.0, 0.0)
                 how = APART
                 table.pairs[p].ids = ids
                 table.pairs[p].weights = weights
                 table.pairs[p].normal = n
                 table.pairs[p].stiff = stiff
                 table.pairs[p].wanted = wanted
-                table.pairs[p].friction = rows.contact[row].friction
+                table.pairs[p].friction = mu
                 table.pairs[p].beside = beside
                 table.pairs[p].push = wp.vec3(0.0, 0.0, 0.0)
                 table.pairs[p].slid = wp.length(start_speed - came * n)
                 ease = table.ease[ids[0]]
                 if weights[1] > 0.0:
                     ease = wp.min(ease, table.ease[ids[1]])
-                table.pairs[p].grip = wp.where(rows.contact[row].friction[1] > 0.0, ease * stiff, 0.0)
+                table.pairs[p].grip = wp.where(mu[1] > 0.0, ease * stiff, 0.0)
                 table.pairs[p].depth = rows.contact[row].depth
                 table.pairs[p].hair = NEARLY * rows.contact[row].apart / dt
                 # the passes over contacts begin with nothing

@@ -47,6 +47,7 @@ def forces(sim, count=4):
         ("xpbd", "shape_matching", "plane"),
         ("shape_matching", "xpbd", "plane"),
         ("baraff_witkin", "shape_matching", "plane"),
+        ("xpbd", "fem", "plane"),
         ("xpbd", "shape_matching", "thin box"),
         ("xpbd", "shape_matching", "mesh"),
     ],
