@@ -29,12 +29,28 @@ NEARLY = wp.constant(0.1)
 
 
 @wp.struct
-class Pair:
-    """A contact of a step.
+class Spring:
+    """What every product with the matrix reads of a contact.
 
     Attributes:
         ids, weights: four particles, and what of their velocities makes u.
-        normal: from the second surface to the first. how: `NONE`, `APART` or `PRESSES`.
+        normal: from the second surface to the first.
+        along, across: stiffnesses times dt^2 [kg]; zero where it does not press.
+    """
+
+    ids: wp.vec4i
+    weights: wp.vec4
+    normal: wp.vec3
+    along: float
+    across: float
+
+
+@wp.struct
+class Pair:
+    """What else there is of a contact.
+
+    Attributes:
+        how: `NONE`, `APART` or `PRESSES`.
         stiff: s [kg]. grip: the same across, where it is s or less. slid: slip at the start of the step [m/s]. wanted: least speed along the normal [m/s]. friction: kinetic and static coefficient.
         beside: what particles of other methods add to u without the contact [m/s].
         push: the impulse on the first surface [N s].
@@ -42,9 +58,6 @@ class Pair:
         hair: a speed that hardly makes a difference [m/s].
     """
 
-    ids: wp.vec4i
-    weights: wp.vec4
-    normal: wp.vec3
     how: int
     stiff: float
     grip: float
@@ -64,6 +77,7 @@ class PairTable:
     how each particle gripped in the last step, over the most that it can. Own particles are `count` from `first` on."""
 
     pairs: wp.array(dtype=Pair)
+    springs: wp.array(dtype=Spring)
     head: wp.array(dtype=int)
     next: wp.array(dtype=int)
     ease: wp.array(dtype=float)
@@ -164,9 +178,11 @@ def take_contacts(
                 if length < 0.0:
                     mu = wp.vec2(0.0, 0.0)
                 how = APART
-                table.pairs[p].ids = ids
-                table.pairs[p].weights = weights
-                table.pairs[p].normal = n
+                table.springs[p].ids = ids
+                table.springs[p].weights = weights
+                table.springs[p].normal = n
+                table.springs[p].along = 0.0
+                table.springs[p].across = 0.0
                 table.pairs[p].stiff = stiff
                 table.pairs[p].wanted = wanted
                 table.pairs[p].friction = mu
@@ -213,8 +229,8 @@ def sort_lists(start: int, table: PairTable):
 def relative(p: int, table: PairTable, v: wp.array(dtype=wp.vec3), gain: wp.array(dtype=wp.vec3)) -> wp.vec3:
     """Velocity of the first surface to the second, if particles of other methods went on as they do."""
     u = table.pairs[p].beside
-    weights = table.pairs[p].weights
-    ids = table.pairs[p].ids
+    weights = table.springs[p].weights
+    ids = table.springs[p].ids
     for k in range(4):
         if weights[k] != 0.0 and is_own(table, ids[k]):
             u += weights[k] * (v[ids[k]] + gain[ids[k]])
@@ -252,7 +268,7 @@ def press(
     how = table.pairs[p].how
     if how == NONE:
         return
-    n = table.pairs[p].normal
+    n = table.springs[p].normal
     stiff = table.pairs[p].stiff
     u = relative(p, table, v, gain)
     leaving = wp.dot(u, n)
@@ -264,6 +280,8 @@ def press(
     if along <= least or (is_last != 0 and how == APART):
         table.pairs[p].how = APART
         table.pairs[p].push = wp.vec3(0.0, 0.0, 0.0)
+        table.springs[p].along = 0.0
+        table.springs[p].across = 0.0
         return
     slip = u - leaving * n
     if is_new == 0 and how == PRESSES:
@@ -273,6 +291,8 @@ def press(
         table.pairs[p].grip = wp.min(table.pairs[p].grip, before)
     table.pairs[p].how = PRESSES
     table.pairs[p].push = along * n - table.pairs[p].grip * slip
+    table.springs[p].along = stiff
+    table.springs[p].across = table.pairs[p].grip
 
 
 @wp.kernel
@@ -281,7 +301,7 @@ def finish_pairs(start: int, v: wp.array(dtype=wp.vec3), gain: wp.array(dtype=wp
     p = start + wp.tid()
     if table.pairs[p].how != PRESSES:
         return
-    n = table.pairs[p].normal
+    n = table.springs[p].normal
     stiff = table.pairs[p].stiff
     u = relative(p, table, v, gain)
     leaving = wp.dot(u, n)
@@ -299,18 +319,10 @@ def note_ease(start: int, table: PairTable):
     ease = float(1.0)
     while entry >= 0:
         p = entry >> 2
-        if table.pairs[p].how == PRESSES and table.pairs[p].weights[entry & 3] > 0.0:
+        if table.pairs[p].how == PRESSES and table.springs[p].weights[entry & 3] > 0.0:
             ease = wp.min(ease, table.pairs[p].grip / table.pairs[p].stiff)
         entry = table.next[entry]
     table.ease[i] = ease
-
-
-@wp.func(inline=True)
-def pressed_by(table: PairTable, p: int, z: wp.vec3) -> wp.vec3:
-    """What the spring of a contact makes of a change of u."""
-    n = table.pairs[p].normal
-    along = wp.dot(n, z)
-    return table.pairs[p].stiff * along * n + table.pairs[p].grip * (z - along * n)
 
 
 @wp.kernel
@@ -338,11 +350,12 @@ def load_rows(
     d = diagonal[i]
     while entry >= 0:
         p = entry >> 2
-        w = table.pairs[p].weights[entry & 3]
+        w = table.springs[p].weights[entry & 3]
         if table.pairs[p].how == PRESSES:
-            n = table.pairs[p].normal
-            grip = w * w * table.pairs[p].grip
-            d = d + (w * w * table.pairs[p].stiff - grip) * wp.outer(n, n) + grip * wp.identity(n=3, dtype=float)
+            n = table.springs[p].normal
+            across = w * w * table.springs[p].across
+            d = d + (w * w * table.springs[p].along - across) * wp.outer(n, n)
+            d = d + across * wp.identity(n=3, dtype=float)
             r += w * table.pairs[p].push
         entry = table.next[entry]
     inv = wp.inverse(d)
@@ -363,9 +376,8 @@ def add_measures(start: int, table: PairTable, own_inout: wp.array(dtype=float))
     total = float(0.0)
     while entry >= 0:
         p = entry >> 2
-        if table.pairs[p].how == PRESSES:
-            w = wp.abs(table.pairs[p].weights[entry & 3])
-            total += w * (table.pairs[p].stiff + 2.0 * table.pairs[p].grip) / 3.0
+        w = wp.abs(table.springs[p].weights[entry & 3])
+        total += w * (table.springs[p].along + 2.0 * table.springs[p].across) / 3.0
         entry = table.next[entry]
     own_inout[i] = own_inout[i] + total
 
@@ -376,15 +388,16 @@ def product_of(i: int, table: PairTable, z: wp.array(dtype=wp.vec3)) -> wp.vec3:
     entry = table.head[i]
     total = wp.vec3(0.0, 0.0, 0.0)
     while entry >= 0:
-        p = entry >> 2
-        if table.pairs[p].how == PRESSES:
-            ids = table.pairs[p].ids
-            weights = table.pairs[p].weights
+        spring = table.springs[entry >> 2]
+        if spring.along > 0.0:
             u = wp.vec3(0.0, 0.0, 0.0)
             for k in range(4):
-                if weights[k] != 0.0 and is_own(table, ids[k]):
-                    u += weights[k] * z[ids[k]]
-            total += weights[entry & 3] * pressed_by(table, p, u)
+                j = spring.ids[k]
+                if is_own(table, j):
+                    u += spring.weights[k] * z[j]
+            along = wp.dot(spring.normal, u)
+            pressed = (spring.along - spring.across) * along * spring.normal + spring.across * u
+            total += spring.weights[entry & 3] * pressed
         entry = table.next[entry]
     return total
 
@@ -436,7 +449,7 @@ def push_others(
     push = wp.vec3(0.0, 0.0, 0.0)
     while entry >= 0:
         p = entry >> 2
-        push += table.pairs[p].weights[entry & 3] * table.pairs[p].push
+        push += table.springs[p].weights[entry & 3] * table.pairs[p].push
         entry = table.next[entry]
     kick = light[i] * push
     v_out[i] = v_free[i] + kick

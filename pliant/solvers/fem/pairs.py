@@ -44,6 +44,7 @@ class Pairs:
         self.rows = rows
         self.room = sum(table.things * table.room for table in rows)
         self.table.pairs = wp.zeros(self.room, dtype=kernels.Pair, device=self.device)
+        self.table.springs = wp.zeros(self.room, dtype=kernels.Spring, device=self.device)
         self.table.next = wp.zeros(4 * self.room, dtype=int, device=self.device)
 
     def _each(self, kernel: object, inputs: list, outputs: list, grain: int = 4096) -> None:
@@ -99,19 +100,17 @@ class Pairs:
 
     def read(self, x: np.ndarray, dt: float) -> BodyContactList:
         """The contacts of the last step, with the impulses that they gave in its equations."""
-        pairs = self.table.pairs.numpy()
+        pairs, springs = self.table.pairs.numpy(), self.table.springs.numpy()
         edge = np.arange(len(pairs)) >= self.rows[0].things * self.rows[0].room
         used = np.flatnonzero(pairs["how"] != int(kernels.NONE))
-        found = pairs[used]
-        ids, weights = found["ids"], found["weights"].astype(np.float64)
-        point = 0.5 * np.einsum("ck,ckd->cd", np.abs(weights), x[ids])
+        ids, weights = springs["ids"][used], springs["weights"][used].astype(np.float64)
         return BodyContactList(
             self.body[ids[:, [0, 3]]],
             ids,
             weights,
             np.where(edge[used], "edge", "vertex"),
-            point,
-            found["normal"].astype(np.float64),
-            found["depth"],
-            found["push"].astype(np.float64) / dt,
+            0.5 * np.einsum("ck,ckd->cd", np.abs(weights), x[ids]),
+            springs["normal"][used].astype(np.float64),
+            pairs["depth"][used],
+            pairs["push"][used].astype(np.float64) / dt,
         )

@@ -123,7 +123,7 @@ class Fem:
 
     def joined_arrays(self) -> list[wp.array]:
         """What a step that is only tried overwrites of them."""
-        return [self.implicit.pairs.table.pairs]
+        return [self.implicit.pairs.table.pairs, self.implicit.pairs.table.springs]
 
     def settle(self, on: bool) -> None:
         """From now on a step is one towards equilibrium, or again one of motion; see `pliant.settle`."""
