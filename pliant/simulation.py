@@ -95,8 +95,9 @@ class Simulation(Touching):
         self.notes += getattr(self.body_contacts, "notes", [])
         if self.body_contacts.active and hasattr(self.body_contacts, "let_follow"):
             self.body_contacts.let_follow([s for s in self.solvers if hasattr(s, "follow_contacts")])
-            self.body_contacts.let_join(next((s for s in self.solvers if hasattr(s, "let_join")), None))
             if isinstance(self.body_contacts, BodyContacts):
+                joining: list[Any] = [s for s in self.solvers if hasattr(s, "let_join")]
+                self.body_contacts.let_join(joining[0] if joining else None)
                 self.body_contacts.let_back(pipeline, self.contacts, self._taken_from_colliders())
         self.pins = Pins(model.particles.mass, device, collider_pose(pipeline))
         self.attachments = Attachments([], state.count, device) if attachments is None else attachments

@@ -263,9 +263,7 @@ def begin_round(rounds_inout: Rounds):
 
 
 @wp.kernel
-def forget_contacts(
-    start: int, vertex: wp.array(dtype=int), sums_out: Sums, vertices_out: Rows, edges_out: Rows
-):
+def forget_contacts(start: int, vertex: wp.array(dtype=int), sums_out: Sums, vertices_out: Rows, edges_out: Rows):
     """Forget what contacts were counted and listed, and what they began with: they are found anew."""
     k = start + wp.tid()
     i = vertex[k]

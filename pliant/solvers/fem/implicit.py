@@ -12,8 +12,8 @@ from pliant.model.state import State
 from pliant.solvers.fem import (
     cpu_kernels,
     hold_kernels,
-    pair_kernels,
     newton_kernels,
+    pair_kernels,
     plastic_kernels,
     row_kernels,
     solve_kernels,
@@ -23,8 +23,8 @@ from pliant.solvers.fem.data import Mesh, Pieces
 from pliant.solvers.fem.descent import BlockDescent, make_step
 from pliant.solvers.fem.hold_kernels import Holds
 from pliant.solvers.fem.levels import Levels
-from pliant.solvers.fem.pairs import Pairs
 from pliant.solvers.fem.momentum import Momentum
+from pliant.solvers.fem.pairs import Pairs
 from pliant.solvers.fem.settings import FemSettings
 from pliant.solvers.fem.solve import Solve
 from pliant.solvers.fem.tables import Tables
@@ -116,11 +116,10 @@ class ImplicitStep:
         """Whether contacts between bodies can act in the equations."""
         return self.descent is None and self.settings.iterations == 1
 
-    def let_meet(self, body: np.ndarray) -> Pairs:
+    def let_meet(self, body: np.ndarray) -> None:
         """Let contacts between bodies act in the equations; `body` of each particle (n,)."""
         self.none = wp.zeros(self.model.particles.count, dtype=wp.vec3, device=self.device)
         self.pairs = Pairs(self.model.particles.count, self.first, self.count, body, self.device)
-        return self.pairs
 
     def _each(self, kernel: object, inputs: list, outputs: list, grain: int = 4096) -> None:
         launch(kernel, self.count, inputs, outputs, device=self.device, first=self.first, grain=grain)

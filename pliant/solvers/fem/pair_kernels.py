@@ -1,10 +1,11 @@
-"""Contacts between bodies as terms of the implicit step: stiff springs between the particles that table.
+"""Contacts between bodies as terms of the implicit step: stiff springs between the particles that meet.
 
 A contact presses with the impulse s (wanted - u.n) along its normal n, where u is the velocity of one surface to the
-other at the end of the step and s a stiffness times dt^2 [kg]; it never pulls. Across it takes a part of the slip: with s
-where it grips, and else with so much less that this is what friction allows at the slip that was found last. So friction
-never adds energy. A particle of another method that takes part moves by its own mass alone: its way
-is eliminated, which makes the spring softer.
+other at the end of the step and s a stiffness times dt^2 [kg]. Which of them press is found in turns; those that would
+have to pull let go. Across it takes a part of the slip: with s where it grips, and else with so much less that this is
+what friction allows at the slip that was found last. So friction never adds energy, and it is right when the slip does
+not change any more; contacts begin with how their particles gripped in the step before. A particle of another method
+that takes part moves by its own mass alone: its way is eliminated, which makes the spring softer.
 
 The contacts of a particle are a list, sorted by their numbers, so that sums have a fixed order.
 """
@@ -51,11 +52,12 @@ class Pair:
 
     Attributes:
         how: `NONE`, `APART` or `PRESSES`.
-        stiff: s [kg]. grip: the same across, where it is s or less. slid: slip at the start of the step [m/s]. wanted: least speed along the normal [m/s]. friction: kinetic and static coefficient.
+        stiff: s [kg]. grip: the same across, where it is s or less. slid: slip at the start of the step [m/s].
+        wanted: least speed along the normal [m/s]. hair: a speed that hardly makes a difference [m/s].
+        friction: kinetic and static coefficient.
         beside: what particles of other methods add to u without the contact [m/s].
         push: the impulse on the first surface [N s].
         depth: how much nearer than is kept free [m].
-        hair: a speed that hardly makes a difference [m/s].
     """
 
     how: int

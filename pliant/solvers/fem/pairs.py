@@ -69,7 +69,13 @@ class Pairs:
 
     def press(self, v: wp.array, gain: wp.array, *, is_new: bool, is_guess: bool, is_last: bool) -> None:
         """Which contacts press and grip, and with what, for the present gain of velocity."""
-        launch(kernels.press, self.room, [v, gain, int(is_new), int(is_guess), int(is_last)], [self.table], device=self.device)
+        launch(
+            kernels.press,
+            self.room,
+            [v, gain, int(is_new), int(is_guess), int(is_last)],
+            [self.table],
+            device=self.device,
+        )
 
     def load(self, inv_mass: wp.array, holds: Holds, diagonal: wp.array, inverse: wp.array, solve: Solve) -> None:
         """Add what contacts do to the rows of a solve that is about to begin."""

@@ -20,6 +20,7 @@ from pliant.solvers.fem import hold_kernels
 from pliant.solvers.fem.elements import fem_elements
 from pliant.solvers.fem.energy import TetFields, elastic_energy, tet_fields
 from pliant.solvers.fem.implicit import FINDS, ImplicitStep, make_holds
+from pliant.solvers.fem.pairs import Pairs
 from pliant.solvers.fem.settings import FemSettings
 from pliant.solvers.fem.tables import device_mesh, lame, make_tables
 from pliant.solvers.protocol import BodySpec, World
@@ -101,8 +102,12 @@ class Fem:
         if self.implicit.pairs is None:
             self.implicit.let_meet(self.every_body)
             self.fewest_substeps_touching = MET
-        self.implicit.pairs.make_room(rows)
+        self._pairs().make_room(rows)
         return True
+
+    def _pairs(self) -> Pairs:
+        assert self.implicit.pairs is not None
+        return self.implicit.pairs
 
     def joins(self) -> bool:
         """Whether contacts are to act in the equations of the present step."""
@@ -110,7 +115,7 @@ class Fem:
 
     def begin_joining(self, state: State) -> int:
         """How often contacts are found for the equations of a step, which `predict` has begun."""
-        self.implicit.pairs.begin(state)
+        self._pairs().begin(state)
         return FINDS
 
     def join_contacts(self, state: State, found: Found, turn: int, dt: float) -> None:
@@ -119,11 +124,12 @@ class Fem:
 
     def joined_contacts(self, x: np.ndarray, dt: float) -> BodyContactList:
         """The contacts that acted in the equations of the last step."""
-        return self.implicit.pairs.read(x, dt)
+        return self._pairs().read(x, dt)
 
     def joined_arrays(self) -> list[wp.array]:
         """What a step that is only tried overwrites of them."""
-        return [self.implicit.pairs.table.pairs, self.implicit.pairs.table.springs]
+        table = self._pairs().table
+        return [table.pairs, table.springs]
 
     def settle(self, on: bool) -> None:
         """From now on a step is one towards equilibrium, or again one of motion; see `pliant.settle`."""

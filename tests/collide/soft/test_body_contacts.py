@@ -115,7 +115,8 @@ def test_friction_between_bodies_holds_and_slides(table, block, device):
 
 
 @pytest.mark.parametrize(
-    ("cloth", "ball"), [*((cloth, "shape_matching") for cloth in ("xpbd", "mass_spring", "baraff_witkin")), ("xpbd", "fem")]
+    ("cloth", "ball"),
+    [*((cloth, "shape_matching") for cloth in ("xpbd", "mass_spring", "baraff_witkin")), ("xpbd", "fem")],
 )
 def test_a_fast_ball_does_not_pass_a_hanging_cloth(cloth, ball, device):
     scene = Scene(contact="all")
@@ -124,9 +125,7 @@ def test_a_fast_ball_does_not_pass_a_hanging_cloth(cloth, ball, device):
     top = scene.bodies[0].mesh.vertices[:, 1].max()
     scene.pin("cloth", lambda p: p[:, 1] > top - 1e-6)
     light = Material(young=1e5, density=60.0, damping=0.004)
-    scene.add_body(
-        shapes.ball(0.06, 2), light, method=ball, name="ball", position=(0, 0, -0.15), velocity=(0, 0, 20)
-    )
+    scene.add_body(shapes.ball(0.06, 2), light, method=ball, name="ball", position=(0, 0, -0.15), velocity=(0, 0, 20))
     sim = scene.build(device)
     for _ in range(4):
         sim.frame()
