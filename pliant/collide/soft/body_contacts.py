@@ -26,7 +26,7 @@ from pliant.collide.soft.parting import Parting, owners_of_pieces
 from pliant.collide.soft.rounds_kernels import BLOCK, BLOCKS, PARTS, finish_contacts, resolve_rounds
 from pliant.collide.soft.settings import ContactSettings
 from pliant.collide.soft.touch_kernels import touch, touch_marked
-from pliant.launch import copy, launch, repeat_while, thread_count
+from pliant.launch import copy, launch, repeat_once_or_more, thread_count
 from pliant.model.model import Model
 from pliant.model.state import State
 
@@ -53,7 +53,7 @@ REST_SPEED = 0.05
 """Approach slower than this does not bounce [m/s]."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class BodyContactList:
     """Contacts between bodies, read back to the host; row k describes one.
 
@@ -79,6 +79,10 @@ class BodyContactList:
 
     def __len__(self) -> int:
         return len(self.bodies)
+
+    def __repr__(self) -> str:
+        pairs = len(np.unique(np.sort(self.bodies, axis=1), axis=0))
+        return f"<{type(self).__name__}: {len(self):,} contacts of {pairs:,} pairs of bodies>"
 
 
 class Sleeper(Protocol):
@@ -294,7 +298,7 @@ class BodyContacts:
         if self.backed is not None:
             self.backed.begin(self.candidates.vertex, state, dt)
         launch(response_kernels.begin_rounds, 1, [], [self.turns], device=self.device)
-        repeat_while(self.turns.going, find_and_push, device=self.device)
+        repeat_once_or_more(self.turns.going, find_and_push, device=self.device)
         if self.backed is not None:
             self.backed.end(self.candidates.vertex, state)
 
@@ -395,7 +399,8 @@ class BodyContacts:
     def _push_apart(self, state: State, moves: Moves) -> None:
         """The same, pass by pass."""
         rows = [self.vertex_rows, self.edge_rows]
-        threads = min(self._things(), STRIDE) if self.is_listed else self.sums.parts
+        # on CUDA four for each contact
+        threads = min(4 * self._things(), STRIDE) if self.is_listed else self.sums.parts
         if self.is_listed:
             self._finish_listed(moves, threads)
         passes = self.settings.iterations

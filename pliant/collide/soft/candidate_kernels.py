@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from pliant.collide.soft.near_native import find_overlaps, inside_of
+from pliant.collide.soft.near_native import find_overlaps, inside_of, keep_near
 from pliant.collide.soft.tree_kernels import Course, TreeData, box_of, no_box, swept
 
 wp.set_module_options({"enable_backward": False})
@@ -259,3 +259,40 @@ def find_edges(
         count_out[k] = found
         if found > room:
             full_out[0] = 1
+
+
+@wp.kernel
+def keep_candidates(
+    start: int,
+    lanes: int,
+    vertex: wp.array(dtype=int),
+    triangles: TreeData,
+    edges: TreeData,
+    course: Course,
+    vertices: int,
+    triangle_room: int,
+    edge_room: int,
+    triangle_inout: wp.array(dtype=int),
+    triangle_count_inout: wp.array(dtype=int),
+    edge_inout: wp.array(dtype=int),
+    edge_count_inout: wp.array(dtype=int),
+):
+    """On CUDA: of the items whose boxes touch those of vertices and then of edges, keep what may come near them. Lists
+    that do not fit stay as they are."""
+    k = (start + wp.tid()) // lanes
+    lane = (start + wp.tid()) % lanes
+    if k < vertices:
+        found = triangle_count_inout[k]
+        if found > 0 and found <= triangle_room:
+            i = vertex[k]
+            kept = keep_near(triangles, i, i, course, found, k * triangle_room, triangle_inout)
+            if lane == 0:
+                triangle_count_inout[k] = kept
+    else:
+        e = k - vertices
+        found = edge_count_inout[e]
+        if found > 0 and found <= edge_room:
+            both = edges.corners[e]
+            kept = keep_near(edges, both[0], both[1], course, found, e * edge_room, edge_inout)
+            if lane == 0:
+                edge_count_inout[e] = kept

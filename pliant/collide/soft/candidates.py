@@ -162,8 +162,10 @@ class Candidates:
         count = len(features.vertices)
         # what is not there now is of a body behind all others, which is near none
         self.partners = Table(self.bodies + 1, min(self.bodies, 16), device)
-        self.near_triangles = Table(count, 16, device)
-        self.near_edges = Table(self.edges.count, 16, device)
+        # on CUDA all that boxes touch is listed at first
+        room = 16 if device == "cpu" else 32
+        self.near_triangles = Table(count, room, device)
+        self.near_edges = Table(self.edges.count, room, device)
         self.pairs = Pairs(self.near_triangles, self.near_edges, device) if device != "cpu" else None
         self.pair_count = wp.zeros(1, dtype=int, device=device) if self.pairs is None else self.pairs.count
         self.full = wp.zeros(1, dtype=int, device=device)
@@ -225,11 +227,21 @@ class Candidates:
         table = self.near_edges
         inputs = [self.edge_body, self.edges.data, *near, table.room, table.things]
         launch_walks(kernels.find_edges, table.things, inputs, [table.found, table.count, self.full], self.device)
+        if not on_cpu:
+            self._keep(course)
         if self.sort is not None:
             self.sort()
         if self.pairs is not None:
             self.pairs.fill(self.full)
         launch(watch_kernels.close_search, 1, [dt], [self.age, self.stale, self.turn], device=self.device)
+
+    def _keep(self, course: Course) -> None:
+        """Of what boxes touch keep what may come near, on CUDA; a walk on the CPU looks at that itself."""
+        one, two = self.near_triangles, self.near_edges
+        inputs = [LANES, self.vertex, self.triangles.data, self.edges.data, course, one.things, one.room, two.room]
+        outputs = [one.found, one.count, two.found, two.count]
+        threads = LANES * (one.things + two.things)
+        launch(kernels.keep_candidates, threads, inputs, outputs, device=self.device, block_dim=128)
 
     def arrays(self) -> dict[str, wp.array]:
         """What decides who is looked for inside of solids, and where."""
@@ -244,7 +256,7 @@ class Candidates:
         if not self.full.numpy()[0]:
             return False
         self.full.zero_()
-        tables = [self.partners, self.near_triangles, self.near_edges]
+        grew = [table.grow() for table in (self.partners, self.near_triangles, self.near_edges)]
         if self.pairs is not None:
-            tables.append(self.pairs)
-        return any([table.grow() for table in tables])
+            grew.append(self.pairs.grow())
+        return any(grew)

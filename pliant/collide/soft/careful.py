@@ -10,7 +10,7 @@ from pliant.collide.soft.candidates import Candidates, launch_chunks
 from pliant.collide.soft.contact_rows import Sums
 from pliant.collide.soft.look_kernels import look_at_ways
 from pliant.collide.soft.narrow_kernels import Surfaces
-from pliant.launch import copy, launch, repeat_while
+from pliant.launch import copy, launch, repeat_once_or_more
 from pliant.model.state import State
 
 PAIR_THREADS = 1 << 16
@@ -68,7 +68,7 @@ class Careful:
             cut = [self.stopped, self.share, self.x_end, state.v]
             self._each(kernels.take_shares, [*vertex, of, ROUNDS], cut)
 
-        repeat_while(self.stopped.going, look, device=self.device)
+        repeat_once_or_more(self.stopped.going, look, device=self.device)
         self._each(kernels.cut_ways, [*vertex, self.share, self.x_end], [state.x, state.v])
 
     def _each(self, kernel: object, inputs: list, outputs: list) -> None:
