@@ -329,7 +329,7 @@ class BodyContacts:
             moves = self._moves(state, dt)
             self._find(moves)
             if self.is_listed:
-                self._finish_listed(moves, min(self._things(), STRIDE))
+                self._finish_listed(moves, min(4 * self._things(), STRIDE))
             light = self._lighten(state)
             self.joiner.join_contacts(state, Found(self.sums, light, self.surfaces), turn, dt)
             launch(response_kernels.forget_contacts, len(self.candidates.vertex), inputs, outputs, device=self.device)

@@ -25,7 +25,7 @@ def collision(method, device):
     return scene.build(device)
 
 
-@pytest.mark.parametrize("method", ["layered", "xpbd", "shape_matching", "mass_spring"])
+@pytest.mark.parametrize("method", ["layered", "xpbd", "shape_matching", "mass_spring", "fem"])
 def test_bodies_that_collide_keep_their_momentum(method, device):
     sim = collision(method, device)
     before = sim.diagnostics()
@@ -44,7 +44,7 @@ def test_bodies_that_collide_keep_their_momentum(method, device):
     assert sim.velocities("one").mean(axis=0)[0] < -0.1 < 0.1 < sim.velocities("other").mean(axis=0)[0]
 
 
-@pytest.mark.parametrize("top", ["layered", "xpbd"])
+@pytest.mark.parametrize("top", ["layered", "xpbd", "fem"])
 def test_a_stack_stands(top, device):
     scene = Scene(contact="bodies")
     scene.add_body(block(), STUFF, method="layered", name="low", position=(0, 0.151, 0))
