@@ -97,7 +97,7 @@ def deepest(sim: Simulation) -> float:
 
 
 def run(report: Report, device: str, quick: bool = False) -> None:
-    methods = ["shape_matching"] if quick else ["shape_matching", "mass_spring", "xpbd"]
+    methods = ["shape_matching"] if quick else ["shape_matching", "mass_spring", "xpbd", "fem"]
     for method in methods:
         sim = pile(3 if quick else 27, device, method)
         _fall(report, device, sim, f"pile, {method}", 0.3 if quick else FALL_SECONDS)
