@@ -49,7 +49,9 @@ def action(args: argparse.Namespace) -> int:
     import warnings
 
     from pliant import lab
-    from pliant.files import write_json
+    from pliant.files import make_parent, write_json
+    from pliant.lab.plots import check_plot, plot_tests
+    from pliant.lab.ways import check_methods
     from pliant.launch import pick_device
     from pliant.materials import Material, as_material
     from pliant.units import read_quantity
@@ -61,16 +63,23 @@ def action(args: argparse.Namespace) -> int:
     material = dataclasses.replace(material, **given)
     matching = {key: getattr(args, key) for key in ("clusters", "mode") if getattr(args, key) is not None}
     frame_dt = None if args.frame_dt is None else read_quantity(args.frame_dt, "s", "--frame-dt", plain=True)
+    methods = args.methods.split(",") if args.methods is not None else lab.testable_methods()
+    check_methods(methods, "--methods")
+    for method in methods:
+        lab.check_testable(method.strip(), "--methods")
+    for path, check in ((args.json, make_parent), (args.plot, check_plot)):
+        if path is not None:
+            check(path)
     body = lab.body_of(args.body, args.tets) if args.body else None
     found = []
-    for method in args.methods.split(",") if args.methods else lab.testable_methods():
+    for method in methods:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the notes say the same
             test = lab.test_material(
                 material,
                 method.strip(),
                 body=body,
-                tests=args.tests.split(",") if args.tests else lab.TESTS,
+                tests=[name.strip() for name in args.tests.split(",")] if args.tests is not None else lab.TESTS,
                 size=args.size,
                 matching=matching or None,
                 frame_dt=frame_dt,
@@ -88,8 +97,6 @@ def action(args: argparse.Namespace) -> int:
         write_json(args.json, [test.as_dict() for test in found])
         print(f"written to {args.json}")
     if args.plot is not None:
-        from pliant.lab.plots import plot_tests
-
         plot_tests(found, args.plot)
         print(f"drawn to {args.plot}")
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -71,6 +72,12 @@ def testable_methods() -> list[str]:
     return [name for name, cls in solver_classes().items() if TetMesh in cls.takes]
 
 
+def check_testable(method: str, where: str) -> None:
+    """An `InputError` for a method that is none, or that takes no tets."""
+    if TetMesh not in solver_class(method, where).takes:
+        raise InputError(f"the method '{method}' takes no tets", where, f"Use one of: {', '.join(testable_methods())}")
+
+
 def test_material(
     material: Material | str = "soft_rubber",
     method: str = "mass_spring",
@@ -91,7 +98,8 @@ def test_material(
         material: a `Material` or the name of a preset.
         method: how it is simulated.
         body: a `TetMesh`, a `VoxelLattice` or a `PreparedBody`; a bar and a ball if not given.
-        tests: some of 'tension', 'compression', 'cantilever', 'torsion' and 'drop' (which is of the ball alone).
+        tests: some of 'tension', 'compression', 'cantilever', 'torsion' and 'drop' (of the ball, or of the body with
+            its longest axis level).
         size: length of the bar, and five times the radius of the ball [m].
         matching: settings of a shape-matched body. settings: of the method.
         frame_dt: duration of a frame [s]; a 24th of the period if not given.
@@ -100,13 +108,14 @@ def test_material(
         device: where it runs.
     """
     stuff = as_material(material, "test.material")
-    if TetMesh not in solver_class(method, "test.method").takes:
-        raise InputError(
-            f"the method '{method}' takes no tets", "test.method", f"Use one of: {', '.join(testable_methods())}"
-        )
+    check_testable(method, "test.method")
+    if not tests:
+        raise InputError("no test is given", "test.tests", f"Use some of: {', '.join(TESTS)}")
     for name in tests:
         if name not in TESTS:
             raise InputError(f"no test {name!r}", "test.tests", f"Use some of: {', '.join(TESTS)}")
+    if frame_dt is not None and not 0.0 < frame_dt < math.inf:
+        raise InputError(f"{frame_dt!r} s is no duration of a frame", "test.frame_dt", "Give one above 0")
     length = read_quantity(size, "m", "test.size", plain=True) if isinstance(size, str) else float(size)
     if not 0.0 < length < 1e6:
         raise InputError(f"{length!r} is no length", "test.size", "Give one above 0, in m")
@@ -117,8 +126,7 @@ def test_material(
     outcomes: dict[str, Outcome] = {}
     for name in tests:
         if name == "drop":
-            if body is None:
-                outcomes[name] = drop(name, 0.2 * length, stuff, way)
+            outcomes[name] = drop(name, 0.2 * length if body is None else specimen.mesh, stuff, way)
         else:
             outcomes[name] = EXPERIMENTS[name](name, specimen, stuff, way)
     notes = dict.fromkeys(note for outcome in outcomes.values() for note in outcome.notes)
