@@ -33,7 +33,7 @@ def drop(test: str, body: float | TetMesh | VoxelLattice, material: Material, me
     wave = math.sqrt(material.young / material.density)
     speed = SPEED * wave
     is_ball = isinstance(body, float)
-    mesh = shapes.ball(body, CELLS) if isinstance(body, float) else body
+    mesh: TetMesh | VoxelLattice = shapes.ball(body, CELLS) if isinstance(body, float) else body
     radius = 0.5 * float(np.ptp(mesh.vertices[:, 1]))
     solid = mesh.tets("five") if isinstance(mesh, VoxelLattice) else mesh
     mass = material.density * float(solid.volumes().sum())
@@ -69,9 +69,11 @@ def drop(test: str, body: float | TetMesh | VoxelLattice, material: Material, me
     )
     scene.add_plane()
     sim = scene.build(method.device)
-    body = sim.model.bodies[0]
-    weights = sim.model.particles.mass[slice(*body.particles)][body.rank]
-    heights, lowest, sizes = [], [], []
+    built = sim.model.bodies[0]
+    weights = sim.model.particles.mass[slice(*built.particles)][built.rank]
+    heights: list[float] = []
+    lowest: list[float] = []
+    sizes: list[float] = []
     least, most = (math.ceil(times * expected * factor / frame_dt) for times in (WATCHED, LONGEST))
     touched, since = False, 0
     while len(lowest) < least or (since < AFTER and len(lowest) < most):
