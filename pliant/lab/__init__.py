@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pliant.lab.bodies import body_of
 from pliant.lab.compare import Comparison, compare
+from pliant.lab.sheets import SHEET_TESTS, test_sheet
 from pliant.lab.testing import TESTS, MaterialTest, check_testable, test_material, testable_methods
 
 __all__ = [
+    "SHEET_TESTS",
     "TESTS",
     "Comparison",
     "MaterialTest",
@@ -14,5 +16,6 @@ __all__ = [
     "check_testable",
     "compare",
     "test_material",
+    "test_sheet",
     "testable_methods",
 ]

@@ -13,6 +13,7 @@ from pliant.lab.experiments import EXPERIMENTS, Curve, Outcome, Quantity
 from pliant.lab.specimen import Specimen, bar, of_body
 from pliant.lab.twin import Method
 from pliant.materials import Material, as_material
+from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.solvers import solver_class, solver_classes
 from pliant.units import read_quantity
@@ -72,6 +73,30 @@ def testable_methods() -> list[str]:
     return [name for name, cls in solver_classes().items() if TetMesh in cls.takes]
 
 
+def length_of(size: float | str) -> float:
+    """A length [m] that was given as a number, or as a text with a unit."""
+    length = read_quantity(size, "m", "test.size", plain=True) if isinstance(size, str) else float(size)
+    if not 0.0 < length < 1e6:
+        raise InputError(f"{length!r} is no length", "test.size", "Give one above 0, in m")
+    return length
+
+
+def gathered(
+    material: Material, method: str, body: str, outcomes: Mapping[str, Outcome], more: Sequence[str] = ()
+) -> MaterialTest:
+    """What several tests found, as one, with further notes."""
+    notes = dict.fromkeys([*more, *(note for outcome in outcomes.values() for note in outcome.notes)])
+    return MaterialTest(
+        material,
+        method,
+        body,
+        [quantity for outcome in outcomes.values() for quantity in outcome.quantities],
+        [outcome.curve for outcome in outcomes.values()],
+        {name: outcome.substeps for name, outcome in outcomes.items()},
+        list(notes),
+    )
+
+
 def check_testable(method: str, where: str) -> None:
     """An `InputError` for a method that is none, or that takes no tets."""
     if TetMesh not in solver_class(method, where).takes:
@@ -116,9 +141,7 @@ def test_material(
             raise InputError(f"no test {name!r}", "test.tests", f"Use some of: {', '.join(TESTS)}")
     if frame_dt is not None and not 0.0 < frame_dt < math.inf:
         raise InputError(f"{frame_dt!r} s is no duration of a frame", "test.frame_dt", "Give one above 0")
-    length = read_quantity(size, "m", "test.size", plain=True) if isinstance(size, str) else float(size)
-    if not 0.0 < length < 1e6:
-        raise InputError(f"{length!r} is no length", "test.size", "Give one above 0, in m")
+    length = length_of(size)
     specimen: Specimen = bar(length) if body is None else of_body(getattr(body, "solid", body))
     if not solver_class(method).shares_rest:
         matching = None
@@ -126,19 +149,11 @@ def test_material(
     outcomes: dict[str, Outcome] = {}
     for name in tests:
         if name == "drop":
+            assert not isinstance(specimen.mesh, SurfaceMesh)
             outcomes[name] = drop(name, 0.2 * length if body is None else specimen.mesh, stuff, way)
         else:
             outcomes[name] = EXPERIMENTS[name](name, specimen, stuff, way)
-    notes = dict.fromkeys(note for outcome in outcomes.values() for note in outcome.notes)
-    return MaterialTest(
-        stuff,
-        method,
-        "bar" if body is None else (specimen.mesh.name or "body"),
-        [quantity for outcome in outcomes.values() for quantity in outcome.quantities],
-        [outcome.curve for outcome in outcomes.values()],
-        {name: outcome.substeps for name, outcome in outcomes.items()},
-        list(notes),
-    )
+    return gathered(stuff, method, "bar" if body is None else (specimen.mesh.name or "body"), outcomes)
 
 
 test_material.__test__ = False  # type: ignore[attr-defined]
