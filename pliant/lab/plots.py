@@ -64,7 +64,8 @@ def plot_tests(found: Sequence[MaterialTest], path: str | os.PathLike) -> None:
         place.set_title(name, fontsize=9)
         place.set_xlabel("time [s]", fontsize=8)
         place.tick_params(labelsize=7)
-    flat[0].legend(fontsize=7)
+    shown = {label: handle for place in flat for handle, label in zip(*place.get_legend_handles_labels(), strict=True)}
+    figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=6, fontsize=8)
     _draw_errors(flat[len(names)], found)
     for place in flat[len(names) + 1 :]:
         place.set_visible(False)

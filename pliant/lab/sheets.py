@@ -117,7 +117,7 @@ def _swing(
     if math.pi * frequency * material.damping > OVERDAMPED:
         # nothing swings: there is no frequency to be read off
         quantities = quantities[:1]
-        notes.append(f"{test}: the material's damping lets it swing no more")
+        notes.append(f"{test}: the material's damping does not let it swing")
     curve = Curve(test, "displacement of the end [m]", seen.times, values, ringing)
     return Outcome(quantities, curve, seen.sim.substeps, notes), rest
 
