@@ -373,6 +373,13 @@ def repeat_while(going: wp.array, body: Callable[[], None], *, device: str) -> N
         _branch(going, body, repeats=True)
 
 
+def repeat_once_or_more(going: wp.array, body: Callable[[], None], *, device: str) -> None:
+    """The same where ``going[0]`` is known to be set before the first time: on CUDA that needs no conditional node."""
+    if device != "cpu":
+        body()
+    repeat_while(going, body, device=device)
+
+
 def _branch(flag: wp.array, body: Callable[[], None], repeats: bool) -> None:
     with record() as recording:
         body()

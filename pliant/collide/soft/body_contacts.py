@@ -14,23 +14,29 @@ from pliant.collide.soft import response_kernels
 from pliant.collide.soft.backing import Backed, Colliders
 from pliant.collide.soft.backing_kernels import Backing, back_contacts
 from pliant.collide.soft.candidate_kernels import Near
-from pliant.collide.soft.candidates import Candidates, launch_walks
+from pliant.collide.soft.candidates import Candidates, launch_chunks
 from pliant.collide.soft.careful import Careful
-from pliant.collide.soft.contact_rows import Contact, Rounds, Rows, Sums
-from pliant.collide.soft.features import THIN, Features
+from pliant.collide.soft.contact_rows import Contact, Meeting, Rounds, Rows, Sums
+from pliant.collide.soft.features import SOLID, THIN, Features
+from pliant.collide.soft.look_kernels import look
 from pliant.collide.soft.narrow_kernels import Moves, Surfaces
 from pliant.collide.soft.outsides import breaks_in_pieces
 from pliant.collide.soft.parting import Parting, owners_of_pieces
+from pliant.collide.soft.rounds_kernels import BLOCK, BLOCKS, PARTS, finish_contacts, resolve_rounds
 from pliant.collide.soft.settings import ContactSettings
-from pliant.collide.soft.touch_kernels import touch
-from pliant.launch import copy, launch, repeat_while, thread_count
+from pliant.collide.soft.touch_kernels import touch, touch_marked
+from pliant.launch import copy, launch, repeat_once_or_more, thread_count
 from pliant.model.model import Model
 from pliant.model.state import State
 
 WHOLE = 2**30
 """Sums are taken in multiples of the lightest particle's mass over this [kg m, kg m/s]."""
 STRIDE = 1 << 16
-"""The most CUDA threads that walk through all contacts."""
+"""CUDA threads that walk through all contacts."""
+SHARED = 1 << 13
+"""The most vertices and edges of solids that are looked at closely by several threads each."""
+PAIR_THREADS = 1 << 16
+"""The fewest CUDA threads that look at candidates, each at every so many-th."""
 GAPS_A_STEP = 4.0
 """How far the fastest may go in a step, over what is kept free around something thin."""
 ROUNDS = 6
@@ -46,7 +52,7 @@ REST_SPEED = 0.05
 """Approach slower than this does not bounce [m/s]."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class BodyContactList:
     """Contacts between bodies, read back to the host; row k describes one.
 
@@ -72,6 +78,10 @@ class BodyContactList:
 
     def __len__(self) -> int:
         return len(self.bodies)
+
+    def __repr__(self) -> str:
+        pairs = len(np.unique(np.sort(self.bodies, axis=1), axis=0))
+        return f"<{type(self).__name__}: {len(self):,} contacts of {pairs:,} pairs of bodies>"
 
 
 class Sleeper(Protocol):
@@ -127,6 +137,7 @@ class BodyContacts:
             )
         floats = lambda values: wp.array(np.asarray(values, np.float32), dtype=float, device=device)
         surfaces = Surfaces()
+        surfaces.solids = int((features.kind == SOLID).any())
         # what may be a piece of a body is like it; see `Parting`
         owners = owners_of_pieces(model)
         bodies = np.arange(len(model.bodies))
@@ -149,12 +160,18 @@ class BodyContacts:
         sums = Sums()
         sums.contacts = wp.zeros(count, dtype=int, device=device)
         sums.particles, sums.parts = count, thread_count() if device == "cpu" else 1
-        sums.push, sums.kick = (wp.zeros((sums.parts * count, 3), dtype=wp.int64, device=device) for _ in range(2))
+        parts = PARTS if self.is_listed else sums.parts
+        sums.push, sums.kick = (wp.zeros((parts * count, 3), dtype=wp.int64, device=device) for _ in range(2))
         mass = model.particles.mass[model.particles.mass > 0.0]
         sums.scale = WHOLE / float(mass.min())
+        listed = count if self.is_listed else 1
+        sums.touched, sums.touches = (wp.zeros(size, dtype=int, device=device) for size in (listed, 1))
         self.sums = sums
         self.turns = Rounds()
         self.turns.most = settings.rounds or ROUNDS
+        self.meeting = Meeting()
+        self.meeting.arrived = wp.zeros(1, dtype=int, device=device)
+        self.meeting.missed = wp.zeros(2 * self.turns.most, dtype=int, device=device)
         for name in ("deep", "round", "finds", "begins", "going"):
             setattr(self.turns, name, wp.zeros(1, dtype=int, device=device))
         self.turns.missed = wp.zeros(2, dtype=int, device=device)
@@ -228,13 +245,12 @@ class BodyContacts:
         self.candidates.follow(state.x, state.x_next, state.v, dt, self.ahead)
 
         def find_and_push() -> None:
-            self._touch(state, dt)
-            self._push_apart(state)
+            self._find_and_push(state, dt)
 
         if self.backed is not None:
             self.backed.begin(self.candidates.vertex, state, dt)
         launch(response_kernels.begin_rounds, 1, [], [self.turns], device=self.device)
-        repeat_while(self.turns.going, find_and_push, device=self.device)
+        repeat_once_or_more(self.turns.going, find_and_push, device=self.device)
         if self.backed is not None:
             self.backed.end(self.candidates.vertex, state)
 
@@ -246,20 +262,61 @@ class BodyContacts:
         launch(response_kernels.begin_rounds, 1, [], [self.turns], device=self.device)
         parts = []
         while self.turns.going.numpy()[0]:
-            self._touch(state, dt)
-            self._push_apart(state)
+            self._find_and_push(state, dt)
             if self.turns.finds.numpy()[0] or not self.turns.going.numpy()[0]:
                 parts.append(self.read(state, dt))
         if self.backed is not None:
             self.backed.end(self.candidates.vertex, state)
         return parts
 
-    def _push_apart(self, state: State) -> None:
-        """Change x_next and v_next by what the contacts do."""
-        rows = [self.vertex_rows, self.edge_rows]
-        threads = min(self._things(), STRIDE) if self.is_listed else self.sums.parts
+    def _find_and_push(self, state: State, dt: float) -> None:
+        """A round: which candidates touch, and what that does to x_next and v_next. In one launch on CUDA, with all
+        rounds that go on with these contacts, unless there is something else to do between passes."""
+        moves = self._moves(state, dt)
+        if not self.is_listed:
+            launch(response_kernels.begin_round, 1, [], [self.turns], device=self.device)
+            inputs, outputs = [self.near(), self.surfaces, moves, self.turns], [self.vertex_rows, self.edge_rows]
+            launch_chunks(touch, self._things(), inputs, [*outputs, self.sums, self.full], self.device)
+        else:
+            self._touch_marked(moves)
         if self.sleeping is not None:
             self.sleeping.wake_touched()
+        if self.is_listed and not self.followers and self.backed is None:
+            self._push_at_once(state, moves)
+        else:
+            self._push_apart(state, moves)
+
+    def _touch_marked(self, moves: Moves) -> None:
+        """The contacts as they were found, on CUDA."""
+        near, pairs, rows = self.near(), self.candidates.pairs, [self.vertex_rows, self.edge_rows]
+        assert pairs is not None
+        threads = max(self._things(), PAIR_THREADS)
+        outputs = [*rows, self.turns, self.meeting, self.sums.touches]
+        launch(look, threads, [threads, pairs.room, near, self.surfaces, moves], outputs, device=self.device)
+        # what is thin has many candidates to look at, and waits for the slowest
+        most = self._things() if self.is_thin else SHARED
+        inputs = [STRIDE, most, near, self.surfaces, moves, self.turns]
+        launch(touch_marked, STRIDE, inputs, [*rows, self.full], device=self.device, block_dim=64)
+
+    def _push_at_once(self, state: State, moves: Moves) -> None:
+        """Change x_next and v_next by what the contacts do, in one launch."""
+        blocks = BLOCKS * wp.get_device(self.device).sm_count
+        inputs = [blocks, self.settings.iterations, FAR * self.features.reach, state.inv_mass, self.surfaces, moves]
+        outputs = [self.vertex_rows, self.edge_rows, self.turns, self.sums, self.meeting, self._hots()]
+        outputs += [state.x_next, state.v_next]
+        launch(resolve_rounds, blocks * BLOCK, inputs, outputs, device=self.device, block_dim=BLOCK)
+
+    def _hots(self) -> wp.array:
+        assert self.candidates.pairs is not None
+        return self.candidates.pairs.marks.hots
+
+    def _push_apart(self, state: State, moves: Moves) -> None:
+        """The same, pass by pass."""
+        rows = [self.vertex_rows, self.edge_rows]
+        threads = min(self._things(), STRIDE) if self.is_listed else self.sums.parts
+        if self.is_listed:
+            inputs, outputs = [threads, self.surfaces, moves, self.turns], [*rows, self.sums, self._hots()]
+            launch(finish_contacts, threads, inputs, outputs, device=self.device, block_dim=64)
         passes = self.settings.iterations
         light = state.inv_mass
         if self.light is not None:
@@ -290,18 +347,15 @@ class BodyContacts:
         if self.careful is not None:
             self.careful.end(state, self.near())
 
-    def _touch(self, state: State, dt: float) -> None:
-        """Which candidates touch."""
+    def _moves(self, state: State, dt: float) -> Moves:
+        """The step, as kernels see it."""
         moves = Moves()
         moves.x, moves.x_next, moves.v_next = state.x, state.x_next, state.v_next
         moves.gain = self.features.push_speed * dt
         moves.watched = self.features.reach
         moves.rest_speed = REST_SPEED
         moves.goes_on = self.turns.finds
-        inputs, outputs = [self.near(), self.surfaces, moves], [self.vertex_rows, self.edge_rows, self.sums]
-        outputs += [self.turns, self.full]
-        # what is thin has many candidates to look at; of a solid the nearest is found by one thread
-        launch_walks(touch, self._things(), [*inputs, self.is_listed], outputs, self.device, self.is_thin)
+        return moves
 
     def near(self) -> Near:
         """The candidates, as kernels see them."""
@@ -313,6 +367,8 @@ class BodyContacts:
         near.triangle, near.triangle_count, near.triangle_room = table.found, table.count, table.room
         table = found.near_edges
         near.edge, near.edge_count, near.edge_room = table.found, table.count, table.room
+        if found.pairs is not None:
+            near.pair, near.pairs, near.marks = found.pairs.found, found.pairs.count, found.pairs.marks
         return near
 
     def _things(self) -> int:
@@ -369,6 +425,7 @@ def _rows(things: int, room: int, device: str) -> Rows:
     rows = Rows()
     rows.room, rows.things = room, things
     rows.count = wp.zeros(max(things, 1), dtype=int, device=device)
+    rows.before = rows.count if device == "cpu" else wp.zeros(max(things, 1), dtype=int, device=device)
     rows.active = wp.zeros(size if device != "cpu" else 1, dtype=int, device=device)
     rows.actives = wp.zeros(1, dtype=int, device=device)
     rows.contact = wp.zeros(size, dtype=Contact, device=device)

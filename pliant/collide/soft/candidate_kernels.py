@@ -2,16 +2,36 @@
 
 import warp as wp
 
-from pliant.collide.soft.near_native import find_overlaps, inside_of
+from pliant.collide.soft.near_native import find_overlaps, inside_of, keep_near
 from pliant.collide.soft.tree_kernels import Course, TreeData, box_of, no_box, swept
 
 wp.set_module_options({"enable_backward": False})
 
 
 @wp.struct
+class Marks:
+    """Which candidates of a vertex or an edge are worth a close look, as bits.
+
+    Attributes:
+        words: numbers for each vertex or edge: the first tells that it has any, the others have 32 bits each; none
+            where candidates are not marked.
+        bits: these numbers, of vertices and then of edges; all zero when all have been looked at.
+        hot: vertices and edges that have such candidates, in any order. hots: how many.
+    """
+
+    words: int
+    bits: wp.array(dtype=int)
+    hot: wp.array(dtype=int)
+    hots: wp.array(dtype=int)
+
+
+@wp.struct
 class Near:
     """Candidates: of each vertex, and of each place in the tree of edges, how many there are and room for how many; the
-    corners opposite each edge; and of each vertex the triangle that it is deep behind, see `Candidates`."""
+    corners opposite each edge; and of each vertex the triangle that it is deep behind, see `Candidates`.
+
+    On CUDA they are also listed one by one, and marked when they are worth a close look, see `look_kernels`.
+    """
 
     vertex: wp.array(dtype=int)
     triangles: TreeData
@@ -24,6 +44,9 @@ class Near:
     edge: wp.array(dtype=int)
     edge_count: wp.array(dtype=int)
     edge_room: int
+    pair: wp.array(dtype=wp.vec2i)
+    pairs: wp.array(dtype=int)
+    marks: Marks
 
 
 @wp.func
@@ -102,6 +125,35 @@ def find_partners(
     count_out[b] = found
     if found > room:
         full_out[0] = 1
+
+
+@wp.kernel
+def list_pairs(
+    triangles: wp.array(dtype=int),
+    triangle_room: int,
+    vertices: int,
+    edges: wp.array(dtype=int),
+    edge_room: int,
+    room: int,
+    pair_out: wp.array(dtype=wp.vec2i),
+    pairs_inout: wp.array(dtype=int),
+    full_out: wp.array(dtype=int),
+):
+    """List all candidates, each as its vertex or edge, those of edges behind those of vertices, and its place in the
+    list of that; in any order."""
+    k = wp.tid()
+    count = int(0)
+    if k < vertices:
+        count = wp.min(triangles[k], triangle_room)
+    else:
+        count = wp.min(edges[k - vertices], edge_room)
+    if count > 0:
+        first = wp.atomic_add(pairs_inout, 0, count)
+        if first + count > room:
+            full_out[0] = 1
+        else:
+            for j in range(count):
+                pair_out[first + j] = wp.vec2i(k, j)
 
 
 TURNS = wp.constant(8)
@@ -207,3 +259,40 @@ def find_edges(
         count_out[k] = found
         if found > room:
             full_out[0] = 1
+
+
+@wp.kernel
+def keep_candidates(
+    start: int,
+    lanes: int,
+    vertex: wp.array(dtype=int),
+    triangles: TreeData,
+    edges: TreeData,
+    course: Course,
+    vertices: int,
+    triangle_room: int,
+    edge_room: int,
+    triangle_inout: wp.array(dtype=int),
+    triangle_count_inout: wp.array(dtype=int),
+    edge_inout: wp.array(dtype=int),
+    edge_count_inout: wp.array(dtype=int),
+):
+    """On CUDA: of the items whose boxes touch those of vertices and then of edges, keep what may come near them. Lists
+    that do not fit stay as they are."""
+    k = (start + wp.tid()) // lanes
+    lane = (start + wp.tid()) % lanes
+    if k < vertices:
+        found = triangle_count_inout[k]
+        if found > 0 and found <= triangle_room:
+            i = vertex[k]
+            kept = keep_near(triangles, i, i, course, found, k * triangle_room, triangle_inout)
+            if lane == 0:
+                triangle_count_inout[k] = kept
+    else:
+        e = k - vertices
+        found = edge_count_inout[e]
+        if found > 0 and found <= edge_room:
+            both = edges.corners[e]
+            kept = keep_near(edges, both[0], both[1], course, found, e * edge_room, edge_inout)
+            if lane == 0:
+                edge_count_inout[e] = kept

@@ -72,6 +72,43 @@ class Table:
         return np.stack([np.nonzero(used)[0], lists[used]], axis=1).astype(np.int64)
 
 
+class Pairs:
+    """All candidates one by one, for CUDA, and marks of those that are worth a close look; see `Near` and `Marks`."""
+
+    def __init__(self, vertices: Table, edges: Table, device: str):
+        self.vertices, self.edges, self.device = vertices, edges, device
+        self.things = vertices.things + edges.things
+        self.count = wp.zeros(1, dtype=int, device=device)
+        self.marks = kernels.Marks()
+        self.marks.hots = wp.zeros(1, dtype=int, device=device)
+        self.marks.hot = wp.zeros(max(self.things, 1), dtype=int, device=device)
+        self._make(2 * self.things)
+        self._make_marks()
+
+    def _make(self, room: int) -> None:
+        self.room = room
+        self.found = wp.zeros(max(room, 1), dtype=wp.vec2i, device=self.device)
+
+    def _make_marks(self) -> None:
+        self.marks.words = 1 + -(-max(self.vertices.room, self.edges.room) // 32)
+        self.marks.bits = wp.zeros(max(self.things * self.marks.words, 1), dtype=int, device=self.device)
+
+    def fill(self, full: wp.array) -> None:
+        """List the candidates of the tables."""
+        one, two = self.vertices, self.edges
+        inputs = [one.count, one.room, one.things, two.count, two.room, self.room]
+        launch(kernels.list_pairs, self.things, inputs, [self.found, self.count, full], device=self.device)
+
+    def grow(self) -> bool:
+        """Make room for all; whether there was too little. To be called when the tables have grown."""
+        self._make_marks()
+        total = int(self.count.numpy()[0])
+        if total <= self.room:
+            return False
+        self._make(2 * total)
+        return True
+
+
 class Candidates:
     """Pairs of vertices and triangles, and of edges, that may touch soon.
 
@@ -94,6 +131,7 @@ class Candidates:
         full: set when a table had too little room.
         awake: 1 for bodies that move; those that sleep do not meet each other.
         sort: done after each search, where candidates need it.
+        pairs: all of them one by one, on CUDA.
     """
 
     def __init__(
@@ -124,8 +162,12 @@ class Candidates:
         count = len(features.vertices)
         # what is not there now is of a body behind all others, which is near none
         self.partners = Table(self.bodies + 1, min(self.bodies, 16), device)
-        self.near_triangles = Table(count, 16, device)
-        self.near_edges = Table(self.edges.count, 16, device)
+        # on CUDA all that boxes touch is listed at first
+        room = 16 if device == "cpu" else 32
+        self.near_triangles = Table(count, room, device)
+        self.near_edges = Table(self.edges.count, room, device)
+        self.pairs = Pairs(self.near_triangles, self.near_edges, device) if device != "cpu" else None
+        self.pair_count = wp.zeros(1, dtype=int, device=device) if self.pairs is None else self.pairs.count
         self.full = wp.zeros(1, dtype=int, device=device)
         self.awake = wp.ones(self.bodies, dtype=int, device=device)
         self.stale = wp.ones(1, dtype=int, device=device)
@@ -164,15 +206,14 @@ class Candidates:
         course.radius, course.ahead, course.reach = self.radius, self.ahead, self.reach
         count, on_cpu = len(self.vertex), self.device == "cpu"
         lanes = 1 if on_cpu else GROUP
-        groups, found = (
-            [lanes, self.vertex, self.group_starts, x, x_next, v, dt],
-            [self.x_found, self.v_found, self.astray],
-        )
+        groups = [lanes, self.vertex, self.group_starts, x, x_next, v, dt]
+        found = [self.x_found, self.v_found, self.astray]
         launch(watch_kernels.expect, lanes * self.groups, groups, found, device=self.device, grain=64)
         threads = 1 if on_cpu else min(count, 4096)
         given = [threads, self.vertex, self.v_found]
         launch(watch_kernels.find_fastest, threads, given, [self.fastest], device=self.device)
-        launch(watch_kernels.look_ahead, 1, [self.reach, dt, frame], [self.fastest, self.ahead], device=self.device)
+        found = [self.fastest, self.ahead, self.pair_count]
+        launch(watch_kernels.look_ahead, 1, [self.reach, dt, frame], found, device=self.device)
         fit_trees(self.triangles, self.edges, course)
         lanes = 1 if on_cpu else 32
         bodies = [lanes, self.triangles.data, self.selfs, self.clans, self.awake, self.bodies, self.partners.room]
@@ -186,9 +227,21 @@ class Candidates:
         table = self.near_edges
         inputs = [self.edge_body, self.edges.data, *near, table.room, table.things]
         launch_walks(kernels.find_edges, table.things, inputs, [table.found, table.count, self.full], self.device)
+        if not on_cpu:
+            self._keep(course)
         if self.sort is not None:
             self.sort()
+        if self.pairs is not None:
+            self.pairs.fill(self.full)
         launch(watch_kernels.close_search, 1, [dt], [self.age, self.stale, self.turn], device=self.device)
+
+    def _keep(self, course: Course) -> None:
+        """Of what boxes touch keep what may come near, on CUDA; a walk on the CPU looks at that itself."""
+        one, two = self.near_triangles, self.near_edges
+        inputs = [LANES, self.vertex, self.triangles.data, self.edges.data, course, one.things, one.room, two.room]
+        outputs = [one.found, one.count, two.found, two.count]
+        threads = LANES * (one.things + two.things)
+        launch(kernels.keep_candidates, threads, inputs, outputs, device=self.device, block_dim=128)
 
     def arrays(self) -> dict[str, wp.array]:
         """What decides who is looked for inside of solids, and where."""
@@ -203,4 +256,7 @@ class Candidates:
         if not self.full.numpy()[0]:
             return False
         self.full.zero_()
-        return any([table.grow() for table in (self.partners, self.near_triangles, self.near_edges)])
+        tables = [self.partners, self.near_triangles, self.near_edges]
+        if self.pairs is not None:
+            tables.append(self.pairs)
+        return any([table.grow() for table in tables])

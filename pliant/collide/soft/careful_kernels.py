@@ -10,6 +10,7 @@ import warp as wp
 
 from pliant.collide.soft.candidate_kernels import Near
 from pliant.collide.soft.contact_rows import Sums, add_whole, take_least, taken
+from pliant.collide.soft.look_kernels import next_marked, unmark
 from pliant.collide.soft.narrow_kernels import Surfaces
 from pliant.collide.soft.near_native import next_edge, next_triangle
 from pliant.physics.closest import segments_weights, triangle_weights
@@ -76,7 +77,7 @@ def between_edges(a: wp.vec3, b: wp.vec3, c: wp.vec3, d: wp.vec3) -> float:
 @wp.struct
 class Stopped:
     """What the check finds: shares of ways that are let go, of which the smallest count; what is taken of velocities;
-    and whether something would meet. The round in which it does."""
+    and whether something would meet. The round in which it does. How many are looked at closely, on CUDA."""
 
     share: wp.array(dtype=int)
     sums: Sums
@@ -84,6 +85,7 @@ class Stopped:
     round: wp.array(dtype=int)
     going: wp.array(dtype=int)
     left: wp.array(dtype=int)
+    hots: wp.array(dtype=int)
 
 
 @wp.func
@@ -119,6 +121,36 @@ def stop_pair(ids: wp.vec4i, weights: wp.vec4, least: float, number: int, of: Wa
                     add_whole(stopped.sums.kick, ids[k], a, weights[k] * impulse[a], stopped.sums.scale)
 
 
+@wp.func(inline=True)
+def next_near_triangle(
+    k: int, i: int, first: int, end: int, near: Near, of: Surfaces, ways: Ways, x_end: wp.array(dtype=wp.vec3)
+) -> int:
+    """The next candidate of a vertex that may be too near: on CUDA they are marked."""
+    base = k * near.triangle_room
+    if near.marks.words > 0:
+        return base + next_marked(k, first - base, end - base, near.marks)
+    return next_triangle(i, first, end, near.triangle, near.triangles.corners, of.radius, KEPT, ways.x, x_end)
+
+
+@wp.func(inline=True)
+def next_near_edge(
+    k: int,
+    thing: int,
+    both: wp.vec2i,
+    first: int,
+    end: int,
+    near: Near,
+    of: Surfaces,
+    ways: Ways,
+    x_end: wp.array(dtype=wp.vec3),
+) -> int:
+    """The same for an edge."""
+    base = k * near.edge_room
+    if near.marks.words > 0:
+        return base + next_marked(thing, first - base, end - base, near.marks)
+    return next_edge(both, first, end, near.edge, near.edges.corners, of.radius, KEPT, ways.x, x_end)
+
+
 @wp.func
 def stop_vertex(k: int, near: Near, surfaces: Surfaces, of: Ways, x_end: wp.array(dtype=wp.vec3), stopped: Stopped):
     """Stop a vertex and the triangles of something thin through which it would pass."""
@@ -126,7 +158,7 @@ def stop_vertex(k: int, near: Near, surfaces: Surfaces, of: Ways, x_end: wp.arra
     found = int(0)
     corners = near.triangles.corners
     end = k * near.triangle_room + wp.min(near.triangle_count[k], near.triangle_room)
-    j = next_triangle(i, k * near.triangle_room, end, near.triangle, corners, surfaces.radius, KEPT, of.x, x_end)
+    j = next_near_triangle(k, i, k * near.triangle_room, end, near, surfaces, of, x_end)
     while j < end:
         corner = corners[near.triangle[j]]
         if surfaces.kind[surfaces.body[corner[0]]] != 0:
@@ -146,18 +178,20 @@ def stop_vertex(k: int, near: Near, surfaces: Surfaces, of: Ways, x_end: wp.arra
                 ids = wp.vec4i(i, corner[0], corner[1], corner[2])
                 stop_pair(ids, wp.vec4(1.0, -w[0], -w[1], -w[2]), share, found, of, stopped)
                 found += 1
-        j = next_triangle(i, j + 1, end, near.triangle, corners, surfaces.radius, KEPT, of.x, x_end)
+        j = next_near_triangle(k, i, j + 1, end, near, surfaces, of, x_end)
 
 
 @wp.func
-def stop_edge(k: int, near: Near, surfaces: Surfaces, of: Ways, x_end: wp.array(dtype=wp.vec3), stopped: Stopped):
+def stop_edge(
+    k: int, thing: int, near: Near, surfaces: Surfaces, of: Ways, x_end: wp.array(dtype=wp.vec3), stopped: Stopped
+):
     """Stop an edge and the edges through which it would pass, where one of the two is of something thin."""
     corners = near.edges.corners
     one = corners[k]
     both = wp.vec2i(one[0], one[1])
     found = int(0)
     end = k * near.edge_room + wp.min(near.edge_count[k], near.edge_room)
-    j = next_edge(both, k * near.edge_room, end, near.edge, corners, surfaces.radius, KEPT, of.x, x_end)
+    j = next_near_edge(k, thing, both, k * near.edge_room, end, near, surfaces, of, x_end)
     while j < end:
         two = corners[near.edge[j]]
         if surfaces.kind[surfaces.body[one[0]]] != 0 or surfaces.kind[surfaces.body[two[0]]] != 0:
@@ -177,7 +211,7 @@ def stop_edge(k: int, near: Near, surfaces: Surfaces, of: Ways, x_end: wp.array(
                 ids = wp.vec4i(one[0], one[1], two[0], two[1])
                 stop_pair(ids, wp.vec4(1.0 - w[0], w[0], w[1] - 1.0, -w[1]), share, found, of, stopped)
                 found += 1
-        j = next_edge(both, j + 1, end, near.edge, corners, surfaces.radius, KEPT, of.x, x_end)
+        j = next_near_edge(k, thing, both, j + 1, end, near, surfaces, of, x_end)
 
 
 @wp.kernel
@@ -199,7 +233,28 @@ def stop_short(
             if near.triangle_count[k] > 0:
                 stop_vertex(k, near, surfaces, of, x_end, stopped_out)
         elif near.edge_count[k - vertices] > 0:
-            stop_edge(k - vertices, near, surfaces, of, x_end, stopped_out)
+            stop_edge(k - vertices, k, near, surfaces, of, x_end, stopped_out)
+
+
+@wp.kernel
+def stop_marked(
+    start: int,
+    threads: int,
+    near: Near,
+    surfaces: Surfaces,
+    of: Ways,
+    x_end: wp.array(dtype=wp.vec3),
+    vertices: int,
+    stopped_out: Stopped,
+):
+    """The same on CUDA, for those that have marked candidates."""
+    for h in range(start + wp.tid(), near.marks.hots[0], threads):
+        k = near.marks.hot[h]
+        if k < vertices:
+            stop_vertex(k, near, surfaces, of, x_end, stopped_out)
+        else:
+            stop_edge(k - vertices, k, near, surfaces, of, x_end, stopped_out)
+        unmark(k, 0, 1, near.marks)
 
 
 @wp.kernel
@@ -251,6 +306,7 @@ def take_shares(
                 stopped_inout.left[0] = 1
         stopped_inout.round[0] = stopped_inout.round[0] + 1
         stopped_inout.met[0] = 0
+        stopped_inout.hots[0] = 0
 
 
 @wp.kernel

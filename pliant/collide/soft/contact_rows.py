@@ -60,12 +60,15 @@ class Rows:
         deep: set where a contact with something thin is deep. missed: two numbers, of which the first is set where a
             contact was not resolved in all passes, the second where it is far from it.
         active: the rows in use, where they are listed, in any order. actives: how many those are.
+        before: how many were in use when contacts were found the last time; the same array as `count` where that is
+            not written before its rows are.
     """
 
     room: int
     things: int
     contact: wp.array(dtype=Contact)
     count: wp.array(dtype=int)
+    before: wp.array(dtype=int)
     deep: wp.array(dtype=int)
     missed: wp.array(dtype=int)
     active: wp.array(dtype=int)
@@ -80,7 +83,8 @@ NEAR_ONLY = wp.constant(1 << 16)
 class Sums:
     """What contacts add up for each particle: their number, those that only are near times `NEAR_ONLY`; what they do to
     its position and velocity, in whole multiples of 1 / scale. On the CPU, where sums are not atomic, there are `parts`
-    of them, one after the other for all particles: each thread has its own."""
+    of them, one after the other for all particles: each thread has its own. On CUDA the particles that have contacts
+    are listed, `touched` of which there are `touches`, in any order."""
 
     contacts: wp.array(dtype=int)
     push: wp.array2d(dtype=wp.int64)
@@ -88,6 +92,8 @@ class Sums:
     scale: wp.float64
     particles: int
     parts: int
+    touched: wp.array(dtype=int)
+    touches: wp.array(dtype=int)
 
 
 @wp.func_native("""
@@ -157,12 +163,16 @@ def held_back(rub: wp.vec3, most: float) -> wp.vec3:
 
 
 @wp.func(inline=True)
-def list_rows(f: int, found: int, is_listed: int, rows: Rows):
-    """Take note of how many contacts a vertex or edge has, and list them, where there are lists."""
-    rows.count[f] = found
-    if is_listed != 0 and found > 0:
-        place = wp.atomic_add(rows.actives, 0, found)
-        for j in range(found):
+def list_rows(f: int, found: int, is_listed: int, rows: Rows, full: wp.array(dtype=int)):
+    """Take note of how many contacts a vertex or edge has, and list them, where there are lists; `full` is set where
+    they do not fit."""
+    count = wp.min(found, rows.room)
+    rows.count[f] = count
+    if found > rows.room:
+        full[0] = 1
+    if is_listed != 0 and count > 0:
+        place = wp.atomic_add(rows.actives, 0, count)
+        for j in range(count):
             rows.active[place + j] = f * rows.room + j
 
 
@@ -203,3 +213,25 @@ def comes_again(rounds: Rounds) -> bool:
 def finds_again(rounds: Rounds) -> bool:
     """Whether contacts are found anew in the next round: what is moved far meets others, and otherwise."""
     return rounds.missed[1] != 0 or rounds.deep[0] != 0
+
+
+@wp.struct
+class Meeting:
+    """Where blocks of threads wait for each other, and what they tell each other.
+
+    Attributes:
+        arrived: how many times one has arrived; zero at the start.
+        missed: two numbers for each round, as `missed` of `Rounds`; zero at the start.
+    """
+
+    arrived: wp.array(dtype=int)
+    missed: wp.array(dtype=int)
+
+
+@wp.func(inline=True)
+def clear_meeting(thread: int, meeting: Meeting):
+    """Make all zero, with many threads."""
+    if thread == 0:
+        meeting.arrived[0] = 0
+    if thread < meeting.missed.shape[0]:
+        meeting.missed[thread] = 0

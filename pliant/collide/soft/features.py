@@ -24,7 +24,8 @@ GAP_OF_CLOTH = 0.1
 """The least distance between layers of cloth over its median edge, where none is given: thinner layers would pass
 through each other by the error of one step."""
 REACH_OF_EDGE = 0.35
-"""How far parts are watched over the median edge of all surfaces, where it is not given."""
+REACH_OF_THIN = 0.45
+"""How far parts are watched over the median edge of all surfaces, where it is not given; further where all is thin."""
 PUSH_OF_SIZE = 1.0
 """Speed of pushing apart over the median size of the bodies [1/s], where none is given."""
 
@@ -107,7 +108,8 @@ class Features:
         spares = [np.arange(body.own_particles[1], body.particles[1]) for body in bodies if parting]
         vertices = np.unique(np.concatenate([joined.reshape(-1), *spares])).astype(np.int32)
         thickest = float(radius[vertices].max(initial=0.0))
-        reach = settings.reach or max(REACH_OF_EDGE * float(np.median(lengths)), 0.5 * thickest)
+        watched = REACH_OF_THIN if (kind == THIN).all() else REACH_OF_EDGE
+        reach = settings.reach or max(watched * float(np.median(lengths)), 0.5 * thickest)
         push = PUSH_OF_SIZE * float(np.median(sizes)) if settings.push_speed is None else settings.push_speed
         return Features(
             vertices,

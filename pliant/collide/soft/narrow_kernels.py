@@ -21,10 +21,11 @@ INNER = wp.constant(1.0e-3)
 
 @wp.struct
 class Surfaces:
-    """What is known of the bodies: whether they have an inside, their friction and restitution, the search in which
-    they were last deep inside of each other, and which search it is now; of their particles how much is kept free
+    """What is known of the bodies: whether any has an inside, and which, their friction and restitution, the search in
+    which they were last deep inside of each other, and which search it is now; of their particles how much is kept free
     around them and where they are at rest [m]."""
 
+    solids: int
     kind: wp.array(dtype=int)
     friction: wp.array(dtype=wp.vec2)
     restitution: wp.array(dtype=float)
@@ -76,7 +77,7 @@ def write_row(rows: Rows, row: int, ids: wp.vec4i, weights: wp.vec4, touch: Touc
     """Write what was found of a contact; `apart` is the distance that is kept [m]. `finish_rows` does the rest."""
     # what a contact did in the last step is of use to the same one only
     f = row // rows.room
-    if row - f * rows.room >= rows.count[f] or of.body[rows.contact[row].ids[3]] != of.body[ids[3]]:
+    if row - f * rows.room >= rows.before[f] or of.body[rows.contact[row].ids[3]] != of.body[ids[3]]:
         rows.contact[row].push = 0.0
     rows.contact[row].ids = ids
     rows.contact[row].weights = weights
@@ -85,12 +86,11 @@ def write_row(rows: Rows, row: int, ids: wp.vec4i, weights: wp.vec4, touch: Touc
     rows.contact[row].depth = apart - touch.distance
 
 
-@wp.func_native(
+_FINISH = (
     CONTACT
     + """
 typedef const float* floats;
 const int* body = (const int*)(of.body.data);
-const int* count = (const int*)(rows.count.data);
 const int* entangled = (const int*)(of.entangled.data);
 const int* kind = (const int*)(of.kind.data);
 const int search = ((const int*)(of.search.data))[0];
@@ -100,19 +100,33 @@ floats bounces = (floats)(of.restitution.data);
 auto finish = [&](Contact& c) {
     const int one = body[c.id[0]], two = body[c.id[3]];
     floats n = c.found;
-    float way[3] = {0.0f, 0.0f, 0.0f}, approach = 0.0f;
-    for (int k = 0; k < 4; ++k) {
+    float length = 0.0f, approach = 0.0f;
+    auto gather = [&](int k) {
         const floats x = before + 3 * (size_t)c.id[k], v = speeds + 3 * (size_t)c.id[k];
-        for (int a = 0; a < 3; ++a) way[a] += c.weight[k] * x[a];
+        length += c.weight[k] * (x[0] * n[0] + x[1] * n[1] + x[2] * n[2]);
         approach += c.weight[k] * (v[0] * n[0] + v[1] * n[1] + v[2] * n[2]);
-    }
-    const float length = way[0] * n[0] + way[1] * n[1] + way[2] * n[2];
+    };
+#if defined(__CUDA_ARCH__)
+    const unsigned four = 0xfu << (threadIdx.x & 28);
+    gather(threadIdx.x & 3);
+    length += __shfl_xor_sync(four, length, 1);
+    length += __shfl_xor_sync(four, length, 2);
+    approach += __shfl_xor_sync(four, approach, 1);
+    approach += __shfl_xor_sync(four, approach, 2);
+#else
+    for (int k = 0; k < 4; ++k) gather(k);
+#endif
     // on its way out there is time; and where others are deep inside, contacts contradict each other
     const bool is_slow = length < 0.0f || entangled[one] == search || entangled[two] == search;
     // a contact that there was in the last step begins with what it did to positions then
     const bool is_same = c.normal[0] * n[0] + c.normal[1] * n[1] + c.normal[2] * n[2] > 0.9f;
     const floats mine = (floats)(of.friction.data) + 2 * one, theirs = (floats)(of.friction.data) + 2 * two;
     const bool is_thin = kind[one] != 0 || kind[two] != 0;
+#if defined(__CUDA_ARCH__)
+    // all four have read what changes; the first writes it, and the others see that
+    __syncwarp(four);
+    if ((threadIdx.x & 3) == 0) {
+#endif
     // what was too near before the step is let out slowly, what came too near in it is put back
     c.target = wp::min(c.apart, length + m.gain);
     c.slack = is_slow ? 1.0e10f : (is_thin ? 0.85f : 0.6f) * c.apart;
@@ -134,15 +148,25 @@ auto finish = [&](Contact& c) {
         c.slack = 1.0e10f;
     }
     if (is_thin && c.target + c.depth > 1.3f * c.apart) ((int*)(rows.deep.data))[0] = 1;
+#if defined(__CUDA_ARCH__)
+    }
+    __syncwarp(four);
+#endif
 };
 // count the contact for each of its particles, and add what it begins with
 auto begin = [&](const Contact& c) {
     const int more = c.depth > 0.0f ? 1 : (1 << 16);
-    for (int k = 0; k < 4; ++k) {
+#if defined(__CUDA_ARCH__)
+    const int first_k = threadIdx.x & 3, end_k = first_k + 1;
+#else
+    const int first_k = 0, end_k = 4;
+#endif
+    for (int k = first_k; k < end_k; ++k) {
         if (c.weight[k] == 0.0f) continue;
         int* contacts = (int*)(sums.contacts.data) + c.id[k];
 #if defined(__CUDA_ARCH__)
-        atomicAdd(contacts, more);
+        if (atomicAdd(contacts, more) == 0)
+            ((int*)(sums.touched.data))[atomicAdd((int*)(sums.touches.data), 1)] = c.id[k];
 #else
         __atomic_fetch_add(contacts, more, __ATOMIC_RELAXED);
 #endif
@@ -158,13 +182,27 @@ auto begin = [&](const Contact& c) {
         }
     }
 };
-for (int f = first; f < end; ++f) {
-    for (int j = 0; j < count[f]; ++j) {
-        Contact& c = ((Contact*)(rows.contact.data))[(size_t)f * rows.room + j];
-        finish(c);
-        begin(c);
-    }
-}
+auto finish_and_begin = [&](int row) {
+    Contact& c = ((Contact*)(rows.contact.data))[row];
+    finish(c);
+    begin(c);
+};
+"""
+)
+
+
+@wp.func_native(_FINISH + "finish_and_begin(row);")
+def finish_row(row: int, rows: Rows, of: Surfaces, m: Moves, sums: Sums):
+    """The same for a single contact, on CUDA by four neighbouring threads."""
+    ...
+
+
+@wp.func_native(
+    _FINISH
+    + """
+const int* count = (const int*)(rows.count.data);
+for (int f = first; f < end; ++f)
+    for (int j = 0; j < count[f]; ++j) finish_and_begin(f * rows.room + j);
 """
 )
 def finish_rows(first: int, end: int, rows: Rows, of: Surfaces, m: Moves, sums: Sums):
@@ -325,6 +363,8 @@ def first_passed(
 @wp.func(inline=True)
 def meet_solid(
     i: int,
+    lane: int,
+    lanes: int,
     first: int,
     end: int,
     candidate: wp.array(dtype=int),
@@ -332,8 +372,8 @@ def meet_solid(
     apart: float,
     m: Moves,
 ) -> Touch:
-    """A vertex and a solid, of which a run of candidates is given; see `touch_solid`."""
-    told = touch_solid(i, first, end, candidate, corners, apart, m.watched, m.x, m.x_next)
+    """A vertex and a solid, of which a run of candidates is given; see `touch_solid`. Lanes share the work."""
+    told = touch_solid(i, lane, lanes, first, end, candidate, corners, apart, m.watched, m.x, m.x_next)
     if told[0] == 0.0:
         return first_passed(i, first, end, candidate, corners, apart, m)
     touch = Touch()

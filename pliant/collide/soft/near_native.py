@@ -43,11 +43,7 @@ const float* size = (const float*)(radius.data);
 """
 
 
-@wp.func_native(
-    POINTS
-    + _TREE
-    + """
-int* out = (int*)(found_out.data) + base;
+_TOO_FAR = """
 const float* p0 = (const float*)(course.x.data);
 const float* speed = (const float*)(course.v.data);
 const float* astray = (const float*)(course.astray.data);
@@ -70,24 +66,33 @@ auto too_far = [&](const int* c) {
     if (own == 2) return between(p, at(p0, two), a, b) > wide * wide;
     return to_triangle(p, a, b, at(p0, c[2]), wide * wide).near > wide * wide;
 };
+auto is_joined = [&](const int* c) {
+    return c[0] == one || c[1] == one || c[2] == one || c[0] == two || c[1] == two || c[2] == two;
+};
+"""
+
+
+@wp.func_native(
+    POINTS
+    + _TREE
+    + _TOO_FAR
+    + """
+int* out = (int*)(found_out.data) + base;
 vec bottom = all(low[0]), top = all(high[0]);
 bottom.y = low[1];
 bottom.z = low[2];
 top.y = high[1];
 top.z = high[2];
-auto is_near = [&](int i) {
+auto touches = [&](int i) {
     const Record item = read(boxes, i);
-    if (i < behind || beyond(item.low, item.high, bottom, top)) return false;
-    const int* c = corners + 3 * (size_t)i;
-    if (c[0] == one || c[1] == one || c[2] == one || c[0] == two || c[1] == two || c[2] == two) return false;
-    return !too_far(c);
+    return i >= behind && !beyond(item.low, item.high, bottom, top);
 };
 #if defined(__CUDA_ARCH__)
 // eight lanes walk together, and look at the items of two leaves at once
 const int lane = threadIdx.x & 7, shift = threadIdx.x & 24;
 auto look = [&](int first_leaf, int second_leaf) {
     const int leaf = lane < 4 ? first_leaf : second_leaf, i = (leaf >> 3) + (lane & 3);
-    const bool is = (lane & 3) < (leaf & 7) && is_near(i);
+    const bool is = (lane & 3) < (leaf & 7) && touches(i);
     const unsigned all_near = (__ballot_sync(0xffu << shift, is) >> shift) & 0xffu;
     const int place = found + __popc(all_near & ((1u << lane) - 1u));
     if (is && place < room) out[place] = i;
@@ -107,7 +112,8 @@ while (node < end) {
 #else
     const int start = box.leaf >> 3, stop = start + (box.leaf & 7);
     for (int i = start; i < stop; ++i) {
-        if (!is_near(i)) continue;
+        const int* c = corners + 3 * (size_t)i;
+        if (!touches(i) || is_joined(c) || too_far(c)) continue;
         if (found < room) out[found] = i;
         ++found;
     }
@@ -136,10 +142,9 @@ def find_overlaps(
     found_out: wp.array(dtype=int),
 ) -> int:
     """List the items below a run of nodes that may come near a vertex or an edge; how many are listed then, also where
-    they do not fit.
+    they do not fit. On CUDA eight lanes do this together, and `keep_near` is to follow.
 
-    An item is left out whose distance now, less what it may come closer in the time ahead, is more than the reach. On
-    CUDA eight lanes do this together.
+    An item is left out whose distance now, less what it may come closer in the time ahead, is more than the reach.
 
     Args:
         node, end: the run; nodes of one body.
@@ -148,6 +153,42 @@ def find_overlaps(
         behind: items before this place do not count.
         found: how many are listed already. room: how many fit. base: where the list begins.
     """
+    ...
+
+
+@wp.func_native(
+    POINTS
+    + _TOO_FAR
+    + """
+#if defined(__CUDA_ARCH__)
+const int* corners = (const int*)(tree.corners.data);
+int* list = (int*)(found_out.data) + base;
+const int lane = threadIdx.x & 7, shift = threadIdx.x & 24;
+int kept = 0;
+for (int first = 0; first < found; first += 8) {
+    const int item = first + lane < found ? list[first + lane] : -1;
+    bool is = item >= 0;
+    if (is) {
+        const int* c = corners + 3 * (size_t)item;
+        is = !is_joined(c) && !too_far(c);
+    }
+    const unsigned all_near = (__ballot_sync(0xffu << shift, is) >> shift) & 0xffu;
+    if (is) list[kept + __popc(all_near & ((1u << lane) - 1u))] = item;
+    __syncwarp(0xffu << shift);
+    kept += __popc(all_near);
+}
+return kept;
+#else
+return found;
+#endif
+"""
+)
+def keep_near(
+    tree: TreeData, one: int, two: int, course: Course, found: int, base: int, found_out: wp.array(dtype=int)
+) -> int:
+    """Of the items that were listed for a vertex or an edge keep those that may come near it, in their order; how many
+    they are. By eight lanes on CUDA, where a walk looks at boxes alone: what it would have to wait for is read by all
+    at once here."""
     ...
 
 

@@ -15,18 +15,8 @@ from pliant.collide.soft.points_native import POINTS
 wp.set_module_options({"enable_backward": False})
 
 
-@wp.func_native(
-    POINTS
-    + CONTACT
-    + """
+RESPONSE = """
 struct Whole { wp::int64 x, y, z; };
-const float* light = (const float*)(inv_mass.data);
-const float* p0 = (const float*)(x.data);
-const float* p1 = (const float*)(x_next.data);
-const float* v1 = (const float*)(v_next.data);
-const int* contacts = (const int*)(sums.contacts.data);
-auto pushes = (Whole*)(sums.push.data) + part;
-auto kicks = (Whole*)(sums.kick.data) + part;
 const double scale = sums.scale;
 auto put = [](float* p, vec v) {
     p[0] = v.x;
@@ -49,59 +39,125 @@ auto add = [](Whole& sum, Whole w) {
     sum.z += w.z;
 #endif
 };
-auto length = [&](vec v) { return wp::sqrt(dot(v, v)); };
+#if defined(__CUDA_ARCH__)
+// four neighbouring threads have a contact together, one for each of its particles
+const int lane = threadIdx.x & 3;
+const unsigned four = 0xfu << (threadIdx.x & 28);
+auto of_all = [&](float v) {
+    v += __shfl_xor_sync(four, v, 1);
+    return v + __shfl_xor_sync(four, v, 2);
+};
+auto of_all_three = [&](vec v) { return vec{of_all(v.x), of_all(v.y), of_all(v.z)}; };
+// what the first particle gets, and the others lose, to the last bit
+auto add_all = [&](Whole& sum, vec v, float w) {
+    Whole mine = whole(v, lane == 0 ? 0.0f : w);
+    auto back = [&](wp::int64 a) {
+        a += __shfl_xor_sync(four, a, 1);
+        return -(a + __shfl_xor_sync(four, a, 2));
+    };
+    const Whole other = {back(mine.x), back(mine.y), back(mine.z)};
+    if (lane == 0) mine = other;
+    add(sum, mine);
+};
+#endif
 // what friction does against a press: all that is wanted while that holds, and else what sliding gives
 auto rubbed = [&](vec rub, const float* mu, float press) {
-    const float size = length(rub), most = mu[0] * press;
+    const float size = wp::sqrt(dot(rub, rub)), most = mu[0] * press;
     return size <= mu[1] * press || size <= most ? rub : rub * (most / size);
 };
+// what a contact does, all told
+struct Done { float push; vec grip; float impulse; vec rub; };
+// what it does after a pass: of the ways between its surfaces before and after the step, the speed between them, and
+// the share of the masses that it sees
+auto answer = [&](const Contact& c, const Done& was, float share, vec before, vec way, vec speed) {
+    const vec n = at(c.normal, 0), moved = way - before, slid = moved - n * dot(moved, n);
+    const float more = was.push + share * (c.target - dot(way, n));
+    Done now = was;
+    now.push = more > 0.0f ? more : 0.0f;
+    now.grip = rubbed(was.grip - slid * share, c.friction, now.push);
+    if (now.push > 0.0f || was.impulse > 0.0f) {
+        const float leaving = dot(speed, n), wanted = was.impulse + share * (c.bounce - leaving);
+        now.impulse = wanted > 0.0f ? wanted : 0.0f;
+        now.rub = rubbed(was.rub - (speed - n * leaving) * share, c.friction, now.impulse);
+    }
+    return now;
+};
+auto done_by = [&](const Contact& c) { return Done{c.push, at(c.grip, 0), c.impulse, at(c.rub, 0)}; };
+auto keep = [&](Contact& c, const Done& now) {
+    c.push = now.push;
+    put(c.grip, now.grip);
+    c.impulse = now.impulse;
+    put(c.rub, now.rub);
+};
+"""
+"""What a contact does, in C++; wants `POINTS`, `CONTACT` and `sums`."""
+
+
+@wp.func_native(
+    POINTS
+    + CONTACT
+    + RESPONSE
+    + """
+const float* light = (const float*)(inv_mass.data);
+const float* p0 = (const float*)(x.data);
+const float* p1 = (const float*)(x_next.data);
+const float* v1 = (const float*)(v_next.data);
+const int* contacts = (const int*)(sums.contacts.data);
+auto pushes = (Whole*)(sums.push.data) + part;
+auto kicks = (Whole*)(sums.kick.data) + part;
 auto push_row = [&](int row) {
     Contact& c = ((Contact*)(rows.contact.data))[row];
-    const int* id = c.id;
-    const float* w = c.weight;
     const vec n = at(c.normal, 0);
     float total = 0.0f;
     vec before = all(0.0f), way = before, speed = before;
-    for (int k = 0; k < 4; ++k) {
-        const int i = id[k], sharing = contacts[i] & 0xffff;
+    // what a particle has to do with it
+    auto gather = [&](int k) {
+        const int i = c.id[k], sharing = contacts[i] & 0xffff;
+        const float w = c.weight[k];
         // what a collider stands behind does not give way
-        const float gives = c.held & (1 << k) ? 0.0f : w[k] * w[k] * light[i];
+        const float gives = c.held & (1 << k) ? 0.0f : w * w * light[i];
         total += gives * (sharing > 1 ? (float)sharing : 1.0f);
-        way = way + at(p1, i) * w[k];
-        before = before + at(p0, i) * w[k];
-        speed = speed + at(v1, i) * w[k];
-    }
+        way = way + at(p1, i) * w;
+        before = before + at(p0, i) * w;
+        speed = speed + at(v1, i) * w;
+    };
+#if defined(__CUDA_ARCH__)
+    gather(lane);
+    total = of_all(total);
+    way = of_all_three(way);
+    before = of_all_three(before);
+    speed = of_all_three(speed);
+#else
+    for (int k = 0; k < 4; ++k) gather(k);
+#endif
     if (!(total > 0.0f)) return;
-    const float share = 1.0f / total, short_of = c.target - dot(way, n);
+    const float short_of = c.target - dot(way, n);
     if (last && short_of > c.slack) ((int*)(rows.missed.data))[short_of > far ? 1 : 0] = 1;
-    const float pushed = c.push, more = pushed + share * short_of > 0.0f ? pushed + share * short_of : 0.0f;
-    const vec moved = way - before, slid = moved - n * dot(moved, n), grip = at(c.grip, 0);
-    const vec held = rubbed(grip - slid * share, c.friction, more);
-    const vec change = n * (more - pushed) + (held - grip);
-    c.push = more;
-    put(c.grip, held);
-    vec gain = all(0.0f);
-    if (more > 0.0f || c.impulse > 0.0f) {
-        const vec rub = at(c.rub, 0);
-        const float leaving = dot(speed, n), wanted = c.impulse + share * (c.bounce - leaving);
-        const float harder = wanted > 0.0f ? wanted : 0.0f;
-        const vec rubs = rubbed(rub - (speed - n * leaving) * share, c.friction, harder);
-        gain = n * (harder - c.impulse) + (rubs - rub);
-        c.impulse = harder;
-        put(c.rub, rubs);
-    }
+    const Done was = done_by(c), now = answer(c, was, 1.0f / total, before, way, speed);
+    const vec change = n * (now.push - was.push) + (now.grip - was.grip);
+    const vec gain = n * (now.impulse - was.impulse) + (now.rub - was.rub);
+#if defined(__CUDA_ARCH__)
+    // all four have read what changes
+    __syncwarp(four);
+    if (lane == 0) keep(c, now);
+    add_all(pushes[c.id[lane]], change, c.weight[lane]);
+    add_all(kicks[c.id[lane]], gain, c.weight[lane]);
+#else
+    keep(c, now);
     // the first particle gets what the others lose, to the last bit
     Whole push_back = {0, 0, 0}, kick_back = {0, 0, 0};
     for (int k = 1; k < 4; ++k) {
-        if (w[k] == 0.0f) continue;
-        const Whole a = whole(change, w[k]), b = whole(gain, w[k]);
+        const float w = c.weight[k];
+        if (w == 0.0f) continue;
+        const Whole a = whole(change, w), b = whole(gain, w);
         push_back = {push_back.x - a.x, push_back.y - a.y, push_back.z - a.z};
         kick_back = {kick_back.x - b.x, kick_back.y - b.y, kick_back.z - b.z};
-        add(pushes[id[k]], a);
-        add(kicks[id[k]], b);
+        add(pushes[c.id[k]], a);
+        add(kicks[c.id[k]], b);
     }
-    add(pushes[id[0]], push_back);
-    add(kicks[id[0]], kick_back);
+    add(pushes[c.id[0]], push_back);
+    add(kicks[c.id[0]], kick_back);
+#endif
 };
 #if defined(__CUDA_ARCH__)
 push_row(first);
@@ -126,7 +182,8 @@ def push_rows(
     sums: Sums,
 ):
     """What contacts do to the positions and velocities of their particles, added to one part of the sums: on the CPU
-    all of a run of vertices or edges, on CUDA the row `first` alone."""
+    all of a run of vertices or edges, on CUDA the row `first` alone, by four neighbouring threads, one for each of its
+    particles."""
     ...
 
 
@@ -169,7 +226,7 @@ def push_contacts(
     """One pass over all contacts; the last one takes note of what is short still, and of what is far too short [m].
 
     On the CPU there are as many threads as parts of the sums, each of which takes a run of vertices and edges; on CUDA
-    many, which stride through those that are listed.
+    many, which stride through those that are listed, four for each.
     """
     thread = start + wp.tid()
     if is_listed == 0:
@@ -178,7 +235,7 @@ def push_contacts(
         return
     vertices = vertices_inout.actives[0]
     edges = edges_inout.actives[0]
-    for a in range(thread, vertices + edges, threads):
+    for a in range(thread // 4, vertices + edges, threads // 4):
         if a < vertices:
             row = vertices_inout.active[a]
             push_rows(row, 0, last, far, inv_mass, x, x_next, v_next, 0, vertices_inout, sums_inout)
@@ -194,7 +251,15 @@ def begin_rounds(rounds_out: Rounds):
     rounds_out.finds[0] = wp.where(rounds_out.begins[0] != 0, 1, GOES_ON)
     rounds_out.begins[0] = 0
     rounds_out.going[0] = 1
-    rounds_out.deep[0] = 0
+
+
+@wp.kernel
+def begin_round(rounds_inout: Rounds):
+    """Another round comes, in which nothing is missed yet."""
+    rounds_inout.round[0] = rounds_inout.round[0] + 1
+    rounds_inout.missed[0] = 0
+    rounds_inout.missed[1] = 0
+    rounds_inout.deep[0] = 0
 
 
 @wp.func_native("""

@@ -31,10 +31,30 @@ auto nearest = [&](const float* p, float& distance, float& faces) {
         }
     };
 #if defined(__CUDA_ARCH__)
-    for (int j = first; j < end; ++j) {
+    for (int j = first + lane; j < end; j += lanes) {
         const int* t = table + 3 * (size_t)list[j];
         const Foot foot = to_triangle(here, at(p, t[0]), at(p, t[1]), at(p, t[2]), 1.001f * best_near);
         look(j, foot.near, foot.height, foot.size);
+    }
+    // the best of all lanes; of two that are alike the first one
+    for (int step = 1; step < lanes; step <<= 1) {
+        const unsigned group = 0xffu << (threadIdx.x & 24);
+        const int other = __shfl_xor_sync(group, best, step);
+        const float near = __shfl_xor_sync(group, best_near, step);
+        const float squarely = __shfl_xor_sync(group, best_faces, step);
+        const float height = __shfl_xor_sync(group, distance, step);
+        bool is_better = other >= 0;
+        if (is_better && best >= 0) {
+            if (near < 0.9998f * best_near) is_better = true;
+            else if (best_near < 0.9998f * near) is_better = false;
+            else is_better = squarely > best_faces || (squarely == best_faces && other < best);
+        }
+        if (is_better) {
+            best = other;
+            best_near = near;
+            best_faces = squarely;
+            distance = height;
+        }
     }
 #else
     // eight triangles at once
@@ -132,6 +152,8 @@ return out;
 )
 def touch_solid(
     one: int,
+    lane: int,
+    lanes: int,
     first: int,
     end: int,
     candidate: wp.array(dtype=int),
@@ -147,6 +169,7 @@ def touch_solid(
     face may be nearer once it is inside. One that was inside before leaves by the nearest way.
 
     Args:
+        lane, lanes: which of how many CUDA threads that do this together; all of them are told.
         apart: what is kept free [m]; a fifth more counts as touching. watched: how far candidates were looked for [m].
 
     Returns:

@@ -5,6 +5,7 @@ import warp as wp
 from pliant.collide.soft.candidate_kernels import INSIDE, OUTSIDE, Near
 from pliant.collide.soft.contact_rows import Rounds, Rows, Sums, list_rows
 from pliant.collide.soft.lanes import count_bits, from_lane, lanes_with, lowest_bit
+from pliant.collide.soft.look_kernels import is_marked, unmark
 from pliant.collide.soft.narrow_kernels import (
     SLACK,
     Moves,
@@ -26,6 +27,9 @@ from pliant.collide.soft.tree_kernels import TreeData, box_of
 
 wp.set_module_options({"enable_backward": False})
 
+LANES = wp.constant(8)
+"""CUDA threads that share a vertex or an edge."""
+
 
 @wp.func(inline=True)
 def middle_of(trees: TreeData, b: int) -> wp.vec3:
@@ -35,12 +39,31 @@ def middle_of(trees: TreeData, b: int) -> wp.vec3:
 
 
 @wp.func(inline=True)
-def look_at_triangle(i: int, at: int, lane: int, lanes: int, end: int, near: Near, of: Surfaces, m: Moves) -> int:
-    """The candidate that a lane looks at closely: on the CPU the next one that may be near, else its own, if it may."""
-    first = at + lane
-    stop = wp.where(lanes == 1, end, wp.min(first + 1, end))
-    found = next_triangle(i, first, stop, near.triangle, near.triangles.corners, of.radius, 1.0 + SLACK, m.x, m.x_next)
-    return wp.where(found < stop, found, end)
+def look_at_triangle(k: int, i: int, at: int, lane: int, end: int, near: Near, of: Surfaces, m: Moves) -> int:
+    """The candidate that a lane looks at closely: its own, if it is marked; on the CPU the next that may be near."""
+    if near.marks.words == 0:
+        return next_triangle(i, at, end, near.triangle, near.triangles.corners, of.radius, 1.0 + SLACK, m.x, m.x_next)
+    own = at + lane
+    if own < end:
+        if is_marked(k, own - k * near.triangle_room, near.marks) != 0:
+            return own
+    return end
+
+
+@wp.func(inline=True)
+def end_of_run(j: int, body: int, lane: int, lanes: int, end: int, near: Near, of: Surfaces) -> int:
+    """Where the candidates of a body end, of which the first is given: those of one body stand together."""
+    next = int(j + 1)
+    ends = int(0)
+    while next < end and ends == 0:
+        own = next + lane
+        is_other = int(1)
+        if own < end:
+            if of.body[near.triangles.corners[near.triangle[own]][0]] == body:
+                is_other = 0
+        ends = lanes_with(is_other, lanes)
+        next += wp.where(ends != 0, lowest_bit(ends), lanes)
+    return wp.min(next, end)
 
 
 @wp.func(inline=True)
@@ -58,37 +81,36 @@ def touch_triangles(k: int, lane: int, lanes: int, near: Near, of: Surfaces, m: 
     while j < end:
         corner = corners[near.triangle[j]]
         other = of.body[corner[0]]
-        solid = int(0)
-        if of.kind[other] == 0:
-            solid = 1
-        same = int(0)
-        if other == mine:
-            same = 1
-        # candidates of one body stand together
-        next = j + 1
-        while next < end and of.body[corners[near.triangle[next]][0]] == other:
-            next += 1
-        if solid != 0 and same == 0:
-            if lane == 0:
-                apart = of.radius[i] + of.radius[corner[0]]
-                touch = meet_solid(i, j, next, near.triangle, corners, apart, m)
-                if touch.found != 0:
-                    if touch.was_inside != 0:
-                        inside = INSIDE
-                    if found < rows.room:
-                        ids = triangle_ids(i, touch.corner)
-                        row = k * rows.room + found
-                        write_row(rows, row, ids, triangle_signs(touch.weights), touch, apart, of)
-                    found += 1
+        next = int(end)
+        is_other_solid = bool(False)
+        if of.solids != 0:
+            next = end_of_run(j, other, lane, lanes, end, near, of)
+            is_other_solid = of.kind[other] == 0 and other != mine
+        if is_other_solid:
+            apart = of.radius[i] + of.radius[corner[0]]
+            touch = meet_solid(i, lane, lanes, j, next, near.triangle, corners, apart, m)
+            if touch.found != 0:
+                if touch.was_inside != 0:
+                    inside = INSIDE
+                if lane == 0 and found < rows.room:
+                    ids = triangle_ids(i, touch.corner)
+                    row = k * rows.room + found
+                    write_row(rows, row, ids, triangle_signs(touch.weights), touch, apart, of)
+                found += 1
+            # what one lane wrote is seen by all after this
             found = from_lane(found, 0, lanes)
         else:
             at = int(j)
             while at < next:
-                look = look_at_triangle(i, at, lane, lanes, next, near, of, m)
+                look = look_at_triangle(k, i, at, lane, next, near, of, m)
                 touch = Touch()
                 touch.found = 0
+                same = int(0)
                 if look < next:
                     corner = corners[near.triangle[look]]
+                    other = of.body[corner[0]]
+                    solid = wp.where(of.kind[other] == 0, 1, 0)
+                    same = wp.where(other == mine, 1, 0)
                     touch = meet_thin(i, corner, solid, same, of, m)
                 touching = lanes_with(touch.found, lanes)
                 while touching != 0:
@@ -100,7 +122,7 @@ def touch_triangles(k: int, lane: int, lanes: int, near: Near, of: Surfaces, m: 
                         signs = triangle_signs(touch.weights)
                         found = add_apart(k, found, rows, ids, signs, touch, apart, of)
                     found = from_lane(found, turn, lanes)
-                at = wp.where(lanes == 1, look + 1, at + lanes)
+                at = wp.where(near.marks.words == 0, look + 1, at + lanes)
         j = next
     if lane != 0:
         return found
@@ -127,7 +149,7 @@ def touch_triangles(k: int, lane: int, lanes: int, near: Near, of: Surfaces, m: 
 
 
 @wp.func(inline=True)
-def touch_edges(k: int, lane: int, lanes: int, near: Near, of: Surfaces, m: Moves, rows: Rows) -> int:
+def touch_edges(k: int, thing: int, lane: int, lanes: int, near: Near, of: Surfaces, m: Moves, rows: Rows) -> int:
     """The contacts of an edge with edges behind it in the tree; how many there are, also where there is no room."""
     corners = near.edges.corners
     one = corners[k]
@@ -138,13 +160,16 @@ def touch_edges(k: int, lane: int, lanes: int, near: Near, of: Surfaces, m: Move
     end = k * room + wp.min(near.edge_count[k], room)
     at = k * room
     while at < end:
-        first = at + lane
-        stop = wp.where(lanes == 1, end, wp.min(first + 1, end))
-        j = next_edge(both, first, stop, near.edge, corners, of.radius, 1.0 + SLACK, m.x, m.x_next)
+        j = int(at + lane)
+        if near.marks.words == 0:
+            j = next_edge(both, at, end, near.edge, corners, of.radius, 1.0 + SLACK, m.x, m.x_next)
+        elif j < end:
+            if is_marked(thing, j - k * room, near.marks) == 0:
+                j = end
         touch = Touch()
         touch.found = 0
         ids = wp.vec4i(0, 0, 0, 0)
-        if j < stop:
+        if j < end:
             item = near.edge[j]
             two = corners[item]
             other = of.body[two[0]]
@@ -163,7 +188,7 @@ def touch_edges(k: int, lane: int, lanes: int, near: Near, of: Surfaces, m: Move
             weights = wp.vec4(1.0 - w[0], w[0], w[1] - 1.0, -w[1])
             write_row(rows, k * rows.room + place, ids, weights, touch, w[2], of)
         found += count_bits(touching)
-        at = wp.where(lanes == 1, j + 1, at + lanes)
+        at = wp.where(near.marks.words == 0, j + 1, at + lanes)
     return found
 
 
@@ -171,55 +196,74 @@ def touch_edges(k: int, lane: int, lanes: int, near: Near, of: Surfaces, m: Move
 def touch(
     start: int,
     chunk: int,
-    lanes: int,
     near: Near,
     of: Surfaces,
     m: Moves,
-    is_listed: int,
+    rounds: Rounds,
     vertices_out: Rows,
     edges_out: Rows,
     sums_inout: Sums,
-    rounds_inout: Rounds,
     full_out: wp.array(dtype=int),
 ):
-    """All contacts of vertices and then of edges, and how many touch each particle; none are looked for in a round that
-    goes on with those of the last one. So many threads share a vertex or an edge."""
-    first = (start + wp.tid()) // lanes * chunk
-    lane = (start + wp.tid()) % lanes
-    if first == 0 and lane == 0:
-        rounds_inout.round[0] = rounds_inout.round[0] + 1
-        rounds_inout.missed[0] = 0
-        rounds_inout.missed[1] = 0
-    if rounds_inout.finds[0] == 0:
+    """On the CPU: all contacts of vertices and then of edges, and how many touch each particle; none are looked for in
+    a round that goes on with those of the last one."""
+    first = (start + wp.tid()) * chunk
+    if rounds.finds[0] == 0:
         return
     end = wp.min(first + chunk, vertices_out.things + edges_out.things)
     for k in range(first, end):
-        # most have no candidates; on the CPU handing the tables on takes longer than to see that
+        # most have no candidates; handing the tables on takes longer than to see that
+        found = int(0)
         if k < vertices_out.things:
-            found = int(0)
             if near.triangle_count[k] == 0 and near.deep[k] < 0:
                 near.deep[k] = OUTSIDE
             else:
-                found = touch_triangles(k, lane, lanes, near, of, m, vertices_out)
-            if lane == 0:
-                list_rows(k, wp.min(found, vertices_out.room), is_listed, vertices_out)
-                if found > vertices_out.room:
-                    full_out[0] = 1
+                found = touch_triangles(k, 0, 1, near, of, m, vertices_out)
+            list_rows(k, found, 0, vertices_out, full_out)
         else:
             e = k - vertices_out.things
-            found = int(0)
             if near.edge_count[e] > 0:
-                found = touch_edges(e, lane, lanes, near, of, m, edges_out)
-            # what others have written is seen after this
-            found = from_lane(found, 0, lanes)
-            if lane == 0:
-                list_rows(e, wp.min(found, edges_out.room), is_listed, edges_out)
-                if found > edges_out.room:
-                    full_out[0] = 1
-    if lane != 0:
-        return
+                found = touch_edges(e, k, 0, 1, near, of, m, edges_out)
+            list_rows(e, found, 0, edges_out, full_out)
     if first < vertices_out.things:
         finish_rows(first, wp.min(end, vertices_out.things), vertices_out, of, m, sums_inout)
     if end > vertices_out.things:
         begin = wp.max(first - vertices_out.things, 0)
         finish_rows(begin, end - vertices_out.things, edges_out, of, m, sums_inout)
+
+
+@wp.kernel
+def touch_marked(
+    start: int,
+    threads: int,
+    most: int,
+    near: Near,
+    of: Surfaces,
+    m: Moves,
+    rounds: Rounds,
+    vertices_out: Rows,
+    edges_out: Rows,
+    full_out: wp.array(dtype=int),
+):
+    """On CUDA: the contacts of vertices and edges that have marked candidates, as they were found. Eight threads share
+    a vertex or an edge, unless there are more than so many: then a thread each is done earlier."""
+    if rounds.finds[0] == 0:
+        return
+    hots = near.marks.hots[0]
+    lanes = wp.where(hots > most, 1, LANES)
+    lane = (start + wp.tid()) % lanes
+    for h in range((start + wp.tid()) // lanes, hots, threads // lanes):
+        k = near.marks.hot[h]
+        found = int(0)
+        if k < vertices_out.things:
+            found = touch_triangles(k, lane, lanes, near, of, m, vertices_out)
+            if lane == 0:
+                list_rows(k, found, 1, vertices_out, full_out)
+        else:
+            e = k - vertices_out.things
+            found = touch_edges(e, k, lane, lanes, near, of, m, edges_out)
+            if lane == 0:
+                list_rows(e, found, 1, edges_out, full_out)
+        # all lanes have seen the marks when this is done
+        found = from_lane(found, 0, lanes)
+        unmark(k, lane, lanes, near.marks)

@@ -12,7 +12,7 @@ import itertools
 import numpy as np
 import warp as wp
 
-from pliant.collide.soft.tree_kernels import Course, TreeData, box_items, fit_levels
+from pliant.collide.soft.tree_kernels import Course, TreeData, box_items, fit_levels, fit_up
 from pliant.launch import launch
 from pliant.mesh.order import bisect_order
 
@@ -79,7 +79,13 @@ class Tree:
         data.boxes = wp.zeros((max(self.count, 1), 8), dtype=float, device=device)
         data.corners = wp.array(np.asarray(corners, np.int32)[self.order], dtype=wp.vec3i, device=device)
         data.leaf = ints(np.repeat(np.flatnonzero(leaves), leaves[leaves > 0] % 8))
-        data.right = ints(joined(right))
+        rights = joined(right)
+        parents = np.full(self.nodes, -1)
+        inner = np.flatnonzero(rights >= 0)
+        parents[inner + 1] = parents[rights[inner]] = inner
+        data.right, data.parent = ints(rights), ints(parents)
+        data.arrived = ints(np.zeros(self.nodes))
+        self.leaves = ints(np.flatnonzero(leaves))
         data.roots = ints(roots if more is None else np.append(roots, roots[more]))
         self.data = data
         tops = range(int(deep.max(initial=-1)) - LEVELS + 1, -LEVELS, -LEVELS)
@@ -90,6 +96,11 @@ def fit_trees(one: Tree, two: Tree, course: Course) -> None:
     """Fit the boxes of two trees to where their items go."""
     trees = [one.data, two.data]
     launch(box_items, one.count + two.count, [one.count, course], trees, device=one.device, grain=2048)
+    if one.device != "cpu":
+        count = len(one.leaves)
+        inputs = [count, one.leaves, two.leaves]
+        launch(fit_up, count + len(two.leaves), inputs, trees, device=one.device)
+        return
     nothing = one.data.right[:0]
     for tops in itertools.zip_longest(one.tops, two.tops, fillvalue=nothing):
         nodes = len(tops[0]) + len(tops[1])

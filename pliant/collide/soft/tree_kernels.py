@@ -19,6 +19,7 @@ class TreeData:
         corners: particles of each item as it stands in the tree; negative for one that is not there now.
         leaf: the node in which each item is.
         right: a node's second child, -1 for a leaf; the first one follows it.
+        parent: the node above each, -1 for the first of a body. arrived: for `fit_up`; zero at other times.
         roots: first node of each body's tree, and the end; behind that those of what has numbers of its own, see
             `Parting`.
     """
@@ -28,6 +29,8 @@ class TreeData:
     corners: wp.array(dtype=wp.vec3i)
     leaf: wp.array(dtype=int)
     right: wp.array(dtype=int)
+    parent: wp.array(dtype=int)
+    arrived: wp.array(dtype=int)
     roots: wp.array(dtype=int)
 
 
@@ -204,3 +207,56 @@ def fit_levels(
         fit_three_levels(one_nodes[k], one_inout)
     else:
         fit_three_levels(two_nodes[k - ones], two_inout)
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+float* nodes = (float*)(tree.nodes.data);
+const float* boxes = (const float*)(tree.boxes.data);
+int* arrived = (int*)(tree.arrived.data);
+const int items = ((const int*)nodes)[8 * (size_t)node + 7];
+const int low_of[6] = {0, 1, 2, 4, 5, 6};
+float box[6] = {1e30f, 1e30f, 1e30f, -1e30f, -1e30f, -1e30f};
+auto hold = [&](const float* other) {
+    for (int k = 0; k < 6; ++k) {
+        const float v = __ldcg(other + low_of[k]);
+        box[k] = k < 3 ? fminf(box[k], v) : fmaxf(box[k], v);
+    }
+};
+for (int i = items >> 3; i < (items >> 3) + (items & 7); ++i) hold(boxes + 8 * (size_t)i);
+while (true) {
+    for (int k = 0; k < 6; ++k) nodes[8 * (size_t)node + low_of[k]] = box[k];
+    node = ((const int*)(tree.parent.data))[node];
+    if (node < 0) return;
+    // the second one that comes knows both
+    __threadfence();
+    if (atomicAdd(arrived + node, 1) == 0) return;
+    arrived[node] = 0;
+    __threadfence();
+    const int right = ((const int*)(tree.right.data))[node];
+    for (int k = 0; k < 6; ++k) box[k] = k < 3 ? 1e30f : -1e30f;
+    hold(nodes + 8 * (size_t)(node + 1));
+    hold(nodes + 8 * (size_t)right);
+}
+#endif
+""")
+def climb(node: int, tree: TreeData):
+    """Fit a leaf, and the nodes above it as far as all below them is fitted."""
+    ...
+
+
+@wp.kernel
+def fit_up(
+    start: int,
+    ones: int,
+    one_leaves: wp.array(dtype=int),
+    two_leaves: wp.array(dtype=int),
+    one: TreeData,
+    two: TreeData,
+):
+    """The boxes of all nodes of two trees in one launch, on CUDA: a thread for each leaf; of the first so many."""
+    k = start + wp.tid()
+    if k < ones:
+        climb(one_leaves[k], one)
+    else:
+        climb(two_leaves[k - ones], two)

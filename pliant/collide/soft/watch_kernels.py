@@ -54,10 +54,16 @@ def find_fastest(
 
 @wp.kernel
 def look_ahead(
-    reach: float, dt: float, frame: float, fastest_inout: wp.array(dtype=float), ahead: wp.array(dtype=float)
+    reach: float,
+    dt: float,
+    frame: float,
+    fastest_inout: wp.array(dtype=float),
+    ahead: wp.array(dtype=float),
+    pairs_out: wp.array(dtype=int),
 ):
     """For how long candidates are looked for at once [s]: the fastest goes some times as far as is watched around it.
-    Over longer times the ways of fast bodies cross too many others."""
+    Over longer times the ways of fast bodies cross too many others. None are listed yet."""
+    pairs_out[0] = 0
     ahead[0] = wp.clamp(REACHES * reach / wp.max(fastest_inout[0], 1.0e-12), dt, wp.max(frame, dt))
     fastest_inout[0] = 0.0
 
