@@ -119,3 +119,10 @@ def test_notes_tell_what_a_method_does_not_follow(mesh, method, field, told):
     scene.add_body(shape, Material(young=1e5, poisson=0.35, **field), method=method, name="b")
     notes = [note for note in scene.build("cpu").notes if " nothing to " in note]
     assert len(notes) == bool(told) and all(told in note for note in notes)
+
+
+@pytest.mark.parametrize(("method", "poisson", "told"), [("fem", 0.47, 1), ("xpbd", 0.49, 1), ("fem", 0.45, 0)])
+def test_tets_that_lock_are_told_of(method, poisson, told):
+    scene = Scene()
+    scene.add_body(shapes.box((0.2,) * 3, 1), Material(young=1e5, poisson=poisson), method=method, name="b")
+    assert sum("too stiff" in note for note in scene.build("cpu").notes) == told

@@ -29,8 +29,9 @@ def write_film(
     lanes = [lane for lane in [*comparison.lanes, comparison.reference] if lane.seen]
     if not lanes:
         raise InputError("nothing was kept to be seen", "write_film", "Compare with film=True")
-    points = np.concatenate([np.concatenate([lane.seen[0], lane.seen[-1]]) for lane in lanes])
-    low, high = points.min(axis=0), points.max(axis=0)
+    # of all frames: what swings far in between stays in the picture
+    low = np.min([x.min(axis=0) for lane in lanes for x in lane.seen], axis=0)
+    high = np.max([x.max(axis=0) for lane in lanes for x in lane.seen], axis=0)
     camera = Camera.framing(tuple(low), tuple(high), 0.8, margin=1.15)
     size = (width, round(width / 0.8))
     artists = [_artist(lane, size, device) for lane in lanes]

@@ -109,8 +109,8 @@ def plot_errors(found: Comparison, path: str | os.PathLike, budget: float | None
     if budget is not None:
         first.axvline(budget, color="black", lw=0.8, ls="--")
         first.annotate(
-            f"{budget:.3g} ms", (budget, 1.0), xycoords=("data", "axes fraction"), xytext=(3, -11),
-            textcoords="offset points", fontsize=7,
+            f"{budget:.3g} ms", (budget, 1.0), xycoords=("data", "axes fraction"), xytext=(-3, -11),
+            textcoords="offset points", fontsize=7, ha="right",
         )  # fmt: skip
     if found.doubt > 0.0:
         for place in (first, second):
@@ -125,7 +125,7 @@ def plot_errors(found: Comparison, path: str | os.PathLike, budget: float | None
         place.set_xlabel(label, fontsize=8)
         place.set_ylabel("error over the size of the body", fontsize=8)
         place.grid(True, which="both", alpha=0.25)
-        place.tick_params(labelsize=7)
+        place.tick_params(which="both", labelsize=7)
     handles, names = second.get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=3, fontsize=8)
     save_figure(figure, path)
