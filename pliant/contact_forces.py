@@ -20,7 +20,7 @@ from pliant.solvers.protocol import Solver
 SAME_SURFACE = 0.9
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class TouchList(BodyContactList):
     """Contacts between bodies with what a user knows them by.
 

@@ -313,7 +313,8 @@ class BodyContacts:
     def _push_apart(self, state: State, moves: Moves) -> None:
         """The same, pass by pass."""
         rows = [self.vertex_rows, self.edge_rows]
-        threads = min(self._things(), STRIDE) if self.is_listed else self.sums.parts
+        # on CUDA four for each contact
+        threads = min(4 * self._things(), STRIDE) if self.is_listed else self.sums.parts
         if self.is_listed:
             inputs, outputs = [threads, self.surfaces, moves, self.turns], [*rows, self.sums, self._hots()]
             launch(finish_contacts, threads, inputs, outputs, device=self.device, block_dim=64)

@@ -256,7 +256,7 @@ class Candidates:
         if not self.full.numpy()[0]:
             return False
         self.full.zero_()
-        tables = [self.partners, self.near_triangles, self.near_edges]
+        grew = [table.grow() for table in (self.partners, self.near_triangles, self.near_edges)]
         if self.pairs is not None:
-            tables.append(self.pairs)
-        return any([table.grow() for table in tables])
+            grew.append(self.pairs.grow())
+        return any(grew)
