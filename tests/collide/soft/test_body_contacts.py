@@ -35,7 +35,7 @@ def momenta(sim):
     return (m * v).sum(axis=0), np.cross(x, m * v).sum(axis=0)
 
 
-# a cluster's goals are found in float32, and leave a little of their sum; impulses themselves are equal and opposite
+# goals of clusters are found in float32, and leave a little of their sum, in free flight as well
 KEPT = {"mass_spring": 5e-7, "shape_matching": 6e-5, "xpbd": 1.5e-6, "fem": 5e-7}
 
 
