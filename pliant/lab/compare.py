@@ -85,6 +85,7 @@ class Comparison:
             lines.append(
                 f"{lane.way.name:<34}{100 * lane.error:>7.2f} %{100 * worst:>7.2f} %{lane.cost:>10.2f}"
                 f"{lane.substeps:>9}{stretch:>16}{100 * lane.volume_drift:>7.2f} %"
+                + (f"  stopped after {len(lane.times)} frames" if lane.stopped else "")
             )
         lines.append(
             f"errors are over the size of the bodies, {self.size:.3g} m; the reference, {self.reference.way.method} "

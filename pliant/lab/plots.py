@@ -99,7 +99,9 @@ def plot_errors(found: Comparison, path: str | os.PathLike, budget: float | None
     figure, axes = new_figure(path, 1, 2, 3.6 + 0.1 * len(found.lanes))
     first, second = axes[0]
     for k, lane in enumerate(found.lanes):
-        look = {"color": COLORS[k % len(COLORS)], "label": lane.way.name}
+        look: dict[str, Any] = {"color": COLORS[k % len(COLORS)], "label": lane.way.name}
+        if lane.stopped:
+            look |= {"label": f"{lane.way.name} (stopped)", "mfc": "none"}
         if lane.error > 0.0 and lane.cost > 0.0:
             first.loglog([lane.cost], [lane.error], MARKERS[k % len(MARKERS)], ms=8, **look)
         times, errors = lane.times[: len(lane.errors)], np.maximum(lane.errors, 1e-9)

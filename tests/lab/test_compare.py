@@ -88,6 +88,19 @@ def test_wrong_requests():
         found.best(0.0)
 
 
+def test_what_blows_up_is_told_and_never_the_best():
+    bar = pliant.shapes.box((0.1, 0.4, 0.1), (1, 4, 1))
+    stiff = pliant.Material(young=1e7, damping=0.001)
+    found = lab.compare(
+        bar, ["mass_spring/substeps=1", "fem"], material=stiff, frames=6, reference_substeps=2, film=True
+    )
+    first = found.lanes[0]
+    assert "Blow-up" in first.stopped and len(first.times) < 6
+    row = next(line for line in found.table().splitlines() if line.startswith("mass_spring"))
+    assert f"stopped after {len(first.times)} frames" in row
+    assert found.best(1e6)[0].way.name == "fem" and any("stopped: Blow-up" in note for note in found.notes())
+
+
 def test_a_note_of_all_is_told_once():
     bar = pliant.shapes.box((0.1, 0.4, 0.1), (1, 4, 1))
     found = lab.compare(bar, ["fem", "xpbd"], frames=2, reference_substeps=2)
