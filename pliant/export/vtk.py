@@ -78,8 +78,10 @@ def _array(name: str, values: np.ndarray) -> str:
 
 def write_collection(path: str | os.PathLike, files: Sequence[tuple[float, str, Path]]) -> None:
     """Write which file is seen when: rows of time [s], name of the part, and file beside this one."""
+    parts = list(dict.fromkeys(part for _, part, _ in files))
     rows = "".join(
-        f"<DataSet timestep={quoteattr(f'{time:.9g}')} part={quoteattr(part)} file={quoteattr(file.name)}/>\n"
+        f"<DataSet timestep={quoteattr(f'{time:.9g}')} part={quoteattr(str(parts.index(part)))} "
+        f"name={quoteattr(part)} file={quoteattr(file.name)}/>\n"
         for time, part, file in files
     )
     with replace_file(path) as file:

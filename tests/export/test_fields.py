@@ -100,6 +100,7 @@ def test_writing_changes_nothing_and_times_are_listed(tmp_path):
     assert bits(sims[0]) == bits(sims[1])
     rows = ElementTree.parse(tmp_path / "fields.pvd").getroot().findall("./Collection/DataSet")
     assert sorted({float(row.get("timestep")) for row in rows}) == pytest.approx([0.0, 2 / 60, 4 / 60])
+    assert {(row.get("part"), row.get("name")) for row in rows} >= {("0", "cloth"), ("1", "contacts")}
     assert len(rows) == 18 and all((tmp_path / row.get("file")).exists() for row in rows)
     assert not (tmp_path / "upper_00009.vtu").exists() and (tmp_path / "notes.txt").exists()
 
