@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pliant import lab
     from pliant.checkpoint import load_checkpoint, save_checkpoint
     from pliant.collide.soft.settings import ContactSettings
     from pliant.errors import BlowUpError, InputError, PliantError
@@ -71,6 +72,7 @@ _HOMES = {
     "read_tets": "pliant.mesh.io",
     "repair": "pliant.mesh.repair.repair",
     "save_checkpoint": "pliant.checkpoint",
+    "lab": "pliant",
     "shapes": "pliant.mesh",
     "show": "pliant.studio.show",
     "write_body": "pliant.mesh.prepared",
@@ -105,6 +107,7 @@ __all__ = [
     "__version__",
     "asset",
     "diagnose",
+    "lab",
     "load_checkpoint",
     "prepare",
     "read_body",
@@ -125,7 +128,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'pliant' has no attribute {name!r}")
     home = importlib.import_module(_HOMES[name])
-    value = importlib.import_module(f"{_HOMES[name]}.{name}") if name == "shapes" else getattr(home, name)
+    value = importlib.import_module(f"{_HOMES[name]}.{name}") if name in ("lab", "shapes") else getattr(home, name)
     globals()[name] = value
     return value
 

@@ -6,11 +6,14 @@ import contextlib
 import json
 import math
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from pliant.errors import InputError
+
+LONGEST_NAME = 80
 
 
 def cannot_write(path: str | os.PathLike, error: OSError) -> InputError:
@@ -91,3 +94,17 @@ def _plain(data: Any) -> Any:
     if hasattr(data, "tolist"):
         return _plain(data.tolist())
     return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def safe_names(names: Iterable[str], spare: str = "body") -> list[str]:
+    """A file name for each of these, safe on every system, no two alike where case does not count."""
+    found: list[str] = []
+    taken: set[str] = set()
+    for k, given in enumerate(names):
+        name = re.sub(r"[^\w.+-]+", "_", given).strip("._")[:LONGEST_NAME] or f"{spare}{k}"
+        plain, number = name, 2
+        while name.casefold() in taken:
+            name, number = f"{plain}_{number}", number + 1
+        taken.add(name.casefold())
+        found.append(name)
+    return found

@@ -14,6 +14,7 @@ ROPES = "McKenna, Hearle and O'Hear (2004), Handbook of Fibre Rope Technology; t
 WOOD = "Forest Products Laboratory (2010), Wood Handbook, FPL-GTR-190, chapter 5"
 GIBSON = "Gibson and Ashby (1997), Cellular Solids, 2nd ed."
 TYPICAL = "typical"
+QUOTED = "as it is commonly quoted"
 NEARLY = "near 1/2 in fact; less here, as elements that can hardly change their volume are stiff and slow"
 OURS = "ours"
 
@@ -72,8 +73,8 @@ PRESET_FIGURES: dict[str, Figures] = {
 SOURCES: dict[str, dict[str, str]] = {
     "rubber": {"stuff": "a soft compound, Shore A 13", "young": GENT, "density": TYPICAL, "poisson": NEARLY},
     "soft_rubber": {
-        "stuff": "as the softest casting silicones, Shore 00-50",
-        "young": "Smooth-On, technical bulletin of the Ecoflex series: 100 % modulus of 00-50, 12 psi",
+        "stuff": "as soft casting silicones, Shore 00-50",
+        "young": "Smooth-On, bulletin of the Ecoflex series: 100 % modulus of 00-50, 12 psi (83 kPa), a secant",
         "density": TYPICAL,
         "poisson": NEARLY,
     },
@@ -81,50 +82,55 @@ SOURCES: dict[str, dict[str, str]] = {
     "silicone": {
         "stuff": "PDMS (Sylgard 184) cured at room temperature",
         "young": "Johnston, McCluskey, Tan and Tracey (2014), J. Micromech. Microeng. 24, 035017: 1.32 MPa at 25 C",
-        "density": "Dow, data sheet of Sylgard 184",
+        "density": f"Dow, data sheet of Sylgard 184; {QUOTED}",
         "poisson": NEARLY,
     },
     "jelly": {
-        "stuff": "gelatin with eleven times its weight of water",
-        "young": "Bonavia (2025), arXiv:2512.20502: 277 kPa at 2:1 to 4.3 kPa at 20:1, a power law between",
+        "stuff": "gelatin with 11.4 times its weight of water",
+        "young": "Bonavia (2025), arXiv:2512.20502: 277 kPa at 2:1 to 4.34 kPa at 20:1, a power law between",
         "density": "that of water",
         "poisson": NEARLY,
     },
     "foam": {
         "stuff": "flexible polyurethane foam, a fortieth of the solid",
-        "young": f"{GIBSON}: E = Es (density / 1200)^2 with Es = 45 MPa",
-        "density": f"{ASHBY}: 16 to 35 for very light flexible foams",
+        "young": f"{GIBSON}: E = Es (density / 1200)^2 with Es = 45 MPa, 28 kPa",
+        "density": f"{ASHBY}: 16 to 35 for very light flexible foams; {QUOTED}",
         "poisson": f"{GIBSON}: about 1/3, with much scatter; 1/4 is the least of mass-spring bodies",
     },
-    "flesh": {"stuff": "skin, fat and muscle as one stuff", "young": OURS, "density": ICRU, "poisson": NEARLY},
+    "flesh": {
+        "stuff": "skin, fat and muscle as one stuff",
+        "young": OURS,
+        "density": f"{ICRU}: that of skeletal muscle",
+        "poisson": NEARLY,
+    },
     "muscle": {
         "stuff": "skeletal muscle, relaxed",
         "young": "Engler and others (2004), J. Cell Biol. 166, 877: about 12 kPa",
-        "density": "Mendez and Keys (1960), Metabolism 9, 184: 1060",
+        "density": "Mendez and Keys (1960), Metabolism 9, 184: 1.06 g/cm^3 in rabbits and dogs",
         "poisson": NEARLY,
     },
     "liver": {
         "stuff": "healthy human liver",
         "young": "Roulot and others (2008), J. Hepatology 48, 606: 5.5 kPa by transient elastography",
-        "density": ICRU,
+        "density": f"{ICRU}; {QUOTED}",
         "poisson": NEARLY,
     },
     "fat": {
         "stuff": "fat of the human breast",
-        "young": "Samani, Zubovits and Plewes (2007), Phys. Med. Biol. 52, 1565: 3.25 kPa",
+        "young": f"Samani, Zubovits and Plewes (2007), Phys. Med. Biol. 52, 1565: 3.25 kPa; {QUOTED}",
         "density": ICRU,
         "poisson": NEARLY,
     },
     "skin": {
         "stuff": "human skin of the forearm, below 30 years",
-        "young": "Agache and others (1980), Arch. Dermatol. Res. 269, 221: 0.42 MPa by torsion",
-        "density": ICRU,
+        "young": f"Agache and others (1980), Arch. Dermatol. Res. 269, 221: 0.42 MPa by torsion; {QUOTED}",
+        "density": f"{ICRU}; {QUOTED}",
         "poisson": NEARLY,
         "thickness": TYPICAL,
     },
     "cork": {
         "stuff": "natural cork, across the prisms of its cells",
-        "young": "Gibson, Easterling and Ashby (1981), Proc. R. Soc. Lond. A 377, 99: 13 MPa, along them 20 MPa",
+        "young": f"Gibson, Easterling and Ashby (1981), Proc. R. Soc. A 377, 99: 13 MPa, along them 20 MPa; {QUOTED}",
         "density": "the same: 170",
         "poisson": "from 0 along the prisms to 0.5 across; 1/4 is the least of mass-spring bodies",
     },
@@ -154,14 +160,14 @@ SOURCES: dict[str, dict[str, str]] = {
     },
     "leather": {
         "stuff": "upper leather of 1.2 mm",
-        "young": f"{ASHBY}: 0.1 to 0.5 GPa, the softest of it",
-        "density": f"{ASHBY}: 810 to 1050",
+        "young": f"{ASHBY}: 0.1 to 0.5 GPa, the softest of it; {QUOTED}",
+        "density": f"{ASHBY}: 810 to 1050; {QUOTED}",
         "poisson": TYPICAL,
     },
     "hair": {
         "stuff": "human scalp hair of 70 um",
-        "young": "Robbins (2012), Chemical and Physical Behavior of Human Hair, 5th ed.; typical",
-        "density": "the same; typical",
+        "young": "Robbins (2012), Chemical and Physical Behavior of Human Hair, 5th ed.: 3.89 GPa",
+        "density": f"the same; {QUOTED}",
         "poisson": TYPICAL,
     },
     "hemp_rope": {
@@ -178,15 +184,15 @@ SOURCES: dict[str, dict[str, str]] = {
     },
     "wood": {
         "stuff": "green hardwood along the grain, as a living branch",
-        "young": f"{WOOD}: 7 to 10 GPa for most green hardwoods",
+        "young": f"{WOOD}: 7 to 10 GPa for most green hardwoods; {QUOTED}",
         "density": "green, with its water; typical",
-        "poisson": f"{WOOD}: 0.3 to 0.4 for longitudinal-radial",
+        "poisson": f"{WOOD}: 0.3 to 0.4 for longitudinal-radial; {QUOTED}",
     },
     "steel_wire": {
         "stuff": "carbon steel",
-        "young": f"{ASHBY}: 200 to 215 GPa",
-        "density": f"{ASHBY}: 7800 to 7900",
-        "poisson": f"{ASHBY}: 0.285 to 0.295",
+        "young": f"{ASHBY}: 200 to 215 GPa; {QUOTED}",
+        "density": f"{ASHBY}: 7800 to 7900; {QUOTED}",
+        "poisson": f"{ASHBY}: 0.285 to 0.295; {QUOTED}",
     },
 }
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import warp as wp
 
 from pliant.errors import InputError
 from pliant.vectors import as_count
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 LONGER, SHORTER = 4.0, 1.0 / 16.0
 ROUNDING = 50.0
 """A step that can be taken in no part after one that moved less than so many tolerances is one of rounding."""
+RUNS_AWAY = 1.0
+"""What still moves by so many sizes in a step when the search ends is held by nothing."""
 LONGEST = 1e3
 """Longest step over the first: by then inertia has no say."""
 
@@ -27,7 +31,8 @@ class Settled:
     """How a search for equilibrium ended.
 
     Attributes:
-        found: whether the last step moved nothing by more than the tolerance.
+        found: whether the last step moved nothing by more than the tolerance. If nothing holds a body against what
+            acts on it, there is no equilibrium: then all is as it was before.
         steps: steps taken; move: the farthest that the last one moved a particle, over the size of the bodies.
     """
 
@@ -64,6 +69,7 @@ def settle(
     points = state.x.numpy()
     size = float(np.ptp(points, axis=0).max())
     saved = sim.frame_dt, sim.substeps
+    kept = {name: wp.clone(array) for name, array in sim.arrays().items()}
     step, move, last = sim.frame_dt, np.inf, np.inf
     taken, found = 0, False
     for solver in solvers:
@@ -97,6 +103,12 @@ def settle(
         state.f_ext.zero_()
         for solver in solvers:
             solver.settle(False)
+    if not found and not move < RUNS_AWAY:
+        for name, array in sim.arrays().items():
+            wp.copy(array, kept[name])
+        note = "There is no equilibrium: nothing holds a body against what acts on it. All is as it was before."
+        sim.notes.append(note)
+        warnings.warn(note, stacklevel=2)
     sim.guard.look(state)
     sim._skins_stale = True
     return Settled(found, taken, move)

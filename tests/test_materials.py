@@ -2,7 +2,7 @@
 
 import pytest
 
-from pliant import PRESETS, InputError, Material
+from pliant import PRESETS, InputError, Material, Scene, shapes
 from pliant.materials import as_material, spring_constants
 
 NAN, INF = float("nan"), float("inf")
@@ -91,3 +91,38 @@ def test_what_springs_cannot_have_is_said(poisson, sheet, least):
     assert constants.spring_modulus == 1e5 and constants.volume_modulus == constants.area_modulus == 0
     share = 0.375 if sheet else 0.4
     assert share * 1e5 == pytest.approx(1e5 / (2 * (1 + least)))
+
+
+@pytest.mark.parametrize(
+    ("mesh", "method", "field", "told"),
+    [
+        (
+            "sheet",
+            "shape_matching",
+            {"young_weft": 1e4, "shear": 1e4, "bending": 1e-5},
+            "young_weft, shear, bending mean",
+        ),
+        ("sheet", "mass_spring", {"bending": 1e-5}, "bending means nothing to springs along the edges"),
+        ("sheet", "mass_spring", {"young_weft": 1e4}, ""),
+        ("sheet", "xpbd", {"young_weft": 1e4, "shear": 1e4, "bending": 1e-5}, ""),
+        ("sheet", "baraff_witkin", {"young_weft": 1e4, "bending": 1e-5}, ""),
+        ("sheet", "baraff_witkin", {"tear_strength": 2e4}, "use method='xpbd' or 'mass_spring'"),
+        ("block", "fem", {"tear_strength": 2e4}, "use method='shape_matching'"),
+        ("block", "fem", {"yield_stress": 2e4}, ""),
+        ("block", "xpbd", {"yield_stress": 2e4}, "yield_strain means nothing to the method 'xpbd'"),
+        ("block", "fem", {"bending": 1e-5, "shear": 1e4}, ""),
+    ],
+)
+def test_notes_tell_what_a_method_does_not_follow(mesh, method, field, told):
+    scene = Scene()
+    shape = shapes.sheet((0.2, 0.2), 2) if mesh == "sheet" else shapes.box((0.2,) * 3, 1)
+    scene.add_body(shape, Material(young=1e5, poisson=0.35, **field), method=method, name="b")
+    notes = [note for note in scene.build("cpu").notes if " nothing to " in note]
+    assert len(notes) == bool(told) and all(told in note for note in notes)
+
+
+@pytest.mark.parametrize(("method", "poisson", "told"), [("fem", 0.47, 1), ("xpbd", 0.49, 1), ("fem", 0.45, 0)])
+def test_tets_that_lock_are_told_of(method, poisson, told):
+    scene = Scene()
+    scene.add_body(shapes.box((0.2,) * 3, 1), Material(young=1e5, poisson=poisson), method=method, name="b")
+    assert sum("too stiff" in note for note in scene.build("cpu").notes) == told

@@ -132,6 +132,36 @@ def test_gents_formula_gives_the_rubbers():
     assert PRESETS["foam"].young == pytest.approx(45e6 * (PRESETS["foam"].density / 1200.0) ** 2, rel=0.1)
 
 
+def test_gelatin_lies_on_the_power_law_between_both_ends():
+    """Bonavia (2025): 277 kPa at a ratio of 2 to 4.34 kPa at 20; ours at 11.4."""
+    power = math.log(277.0 / 4.34) / math.log(20.0 / 2.0)
+    assert "11.4" in SOURCES["jelly"]["stuff"]
+    assert PRESETS["jelly"].young == pytest.approx(277e3 * (11.4 / 2.0) ** -power, rel=0.01)
+
+
+# weight [g/m^2], warp and weft [kN/m], shear [gf/(cm deg)] and bending [gf cm^2/cm], as the table of sources says
+CLOTHS = {
+    "cotton": (120, 10, 6, 1.0, 0.06),
+    "silk": (65, 9, 6, 0.3, 0.025),
+    "denim": (324, 17, 8, 2.5, None),
+    "wool": (270, 11, 6, 0.7, 0.10),
+}
+
+
+@pytest.mark.parametrize("name", CLOTHS)
+def test_cloths_are_what_their_kawabata_figures_say(name):
+    weight, warp, weft, shear, bending = CLOTHS[name]
+    cloth, said = PRESETS[name], SOURCES[name]["stuff"]
+    assert f"{weight} g/m^2: {warp} and {weft} kN/m, G {shear}" in said
+    gf = 9.80665e-3
+    assert cloth.density * cloth.thickness == pytest.approx(1e-3 * weight, rel=0.01)
+    assert cloth.young * cloth.thickness == pytest.approx(1e3 * warp, rel=0.03)
+    assert cloth.young_weft * cloth.thickness == pytest.approx(1e3 * weft, rel=0.06)
+    assert cloth.shear * cloth.thickness == pytest.approx(shear * gf / (0.01 * math.radians(1.0)), rel=0.03)
+    if bending is not None:
+        assert cloth.bending == pytest.approx(bending * gf * 0.01**2 / 0.01, rel=0.03)
+
+
 def test_the_command_lists_materials(capsys, tmp_path):
     import json
 

@@ -39,6 +39,11 @@ def add_parser(commands: Any) -> None:
     film.add_argument("--no-film", action="store_true", help="draw no film and no contact sheet")
     parser.add_argument("--sequence", metavar="KIND", help="also write every frame as a file: ply, obj, stl or glb")
     parser.add_argument(
+        "--fields",
+        action="store_true",
+        help="also write strain, stress and contacts of every frame, as VTK files (.vtu)",
+    )
+    parser.add_argument(
         "--checkpoint-every",
         type=int,
         default=60,
@@ -66,6 +71,7 @@ def action(args: argparse.Namespace) -> int:
         film=args.film,
         pictures=not args.no_film,
         sequence=args.sequence,
+        fields=args.fields,
         checkpoint_every=args.checkpoint_every,
         resume=args.resume is not None,
         checkpoint=Path(args.resume) if args.resume not in (None, HERE) else None,

@@ -15,7 +15,6 @@ The vertices are those of the OBJ file, in its order; y is up in both.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import struct
 from pathlib import Path
@@ -24,14 +23,13 @@ import numpy as np
 
 from pliant.errors import InputError
 from pliant.export.clip import Clip, Report
-from pliant.files import cannot_write, make_parent, sync_folder
+from pliant.files import cannot_write, make_parent, safe_names, sync_folder
 from pliant.mesh.io import obj
 from pliant.mesh.look import Look
 from pliant.mesh.surface import SurfaceMesh
 
 HEAD = struct.Struct("<12siiffi")
 SIGNATURE = b"POINTCACHE2\0"
-LONGEST_NAME = 80
 
 
 def write_point_cache(clip: Clip, path: str | Path, *, report: Report | None = None) -> list[Path]:
@@ -49,7 +47,11 @@ def write_point_cache(clip: Clip, path: str | Path, *, report: Report | None = N
         if max(len(body.vertices), len(clip)) >= 1 << 31:
             raise InputError(f"{len(body.vertices):,} vertices", body.name, "A point cache counts up to 2,147,483,647")
     make_parent(path)
-    stems = [path.stem] if len(clip.bodies) == 1 else [f"{path.stem}_{name}" for name in _file_names(clip)]
+    stems = (
+        [path.stem]
+        if len(clip.bodies) == 1
+        else [f"{path.stem}_{name}" for name in safe_names([body.name for body in clip.bodies])]
+    )
     names = []
     for stem, body in zip(stems, clip.bodies, strict=True):
         painted = body.look is not None and bool(body.look.paints)
@@ -85,17 +87,3 @@ def _plain(body: SurfaceMesh) -> SurfaceMesh:
     look = body.look or Look()
     kept = Look(uv=look.uv, paints=look.paints, paint_of=look.paint_of, vertex_colors=look.vertex_colors)
     return SurfaceMesh(body.vertices, body.triangles, body.name, look=kept)
-
-
-def _file_names(clip: Clip) -> list[str]:
-    """A name for the files of each body, safe on every system, no two alike where case does not count."""
-    names: list[str] = []
-    taken: set[str] = set()
-    for k, body in enumerate(clip.bodies):
-        name = re.sub(r"[^\w.+-]+", "_", body.name).strip("._")[:LONGEST_NAME] or f"body{k}"
-        plain, number = name, 2
-        while name.casefold() in taken:
-            name, number = f"{plain}_{number}", number + 1
-        taken.add(name.casefold())
-        names.append(name)
-    return names

@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import BlowUpError, InputError
-from pliant.lab.ways import Way, as_way, reference_way
+from pliant.lab.shape_change import ShapeChange
+from pliant.lab.ways import Way, as_way, check_methods, reference_way
 from pliant.materials import Material
+from pliant.mesh.tets import TetMesh
 from pliant.scene import Scene
 from pliant.simulation import Simulation
+from pliant.solvers import solver_class
 
 SCENES = ("lean", "hang", "drop")
 END = 0.12
@@ -31,8 +34,8 @@ class Lane:
         way: how it was simulated.
         times: of the frames [s] (f,). errors: root mean square distance from the reference over the size (f,).
         cost: median time of a frame [ms].
-        max_stretch, min_stretch: longest and shortest edge over its length at rest, over all frames.
-        volume_drift: largest |volume / volume at rest - 1|.
+        max_stretch, min_stretch: longest and shortest edge of the mesh over its length at rest, over all frames.
+        volume_drift: largest |volume / volume at rest - 1| of all tets together.
         substeps: steps per frame. notes: what the build said.
         stopped: why it ended early; empty if it did not.
         seen: vertices that are seen in each frame, where a film is wanted.
@@ -82,13 +85,18 @@ class Comparison:
             lines.append(
                 f"{lane.way.name:<34}{100 * lane.error:>7.2f} %{100 * worst:>7.2f} %{lane.cost:>10.2f}"
                 f"{lane.substeps:>9}{stretch:>16}{100 * lane.volume_drift:>7.2f} %"
+                + (f"  stopped after {len(lane.times)} frames" if lane.stopped else "")
             )
-        lines.append(f"errors are over the size of the bodies, {self.size:.3g} m; the reference's own is about "
-                     f"{100 * self.doubt:.2g} %")  # fmt: skip
+        lines.append(
+            f"errors are over the size of the bodies, {self.size:.3g} m; the reference, {self.reference.way.method} "
+            f"with {self.reference.substeps} substeps, is itself off by about {100 * self.doubt:.2g} %"
+        )
         return "\n".join(lines)
 
     def best(self, budget: float) -> tuple[Lane, str]:
         """The most accurate way whose frames take at most `budget` [ms], or the fastest if there is none; and why."""
+        if not budget > 0.0:
+            raise InputError(f"{budget!r} ms is no time for a frame", "best(budget)", "Give one above 0")
         done = [lane for lane in self.lanes if not lane.stopped] or self.lanes
         fast = [lane for lane in done if lane.cost <= budget]
         if fast:
@@ -103,13 +111,23 @@ class Comparison:
             f"{lane.cost / budget:.2g} times too slow, off by {100 * lane.error:.2g} %"
         )
 
+    def notes(self) -> list[str]:
+        """What was said of the ways: each note once, with the names of those that it is about unless that is all."""
+        said: dict[str, list[str]] = {}
+        for lane in self.lanes:
+            for note in dict.fromkeys([*lane.notes, *([f"stopped: {lane.stopped}"] if lane.stopped else [])]):
+                said.setdefault(note, []).append(lane.way.name)
+        everyone = len(self.lanes)
+        return [note if len(names) == everyone > 1 else f"{', '.join(names)}: {note}" for note, names in said.items()]
+
     def as_dict(self) -> dict[str, Any]:
         rows = []
         for lane in [*self.lanes, self.reference]:
             own = {k: getattr(lane, k) for k in ("times", "errors", "error", "cost", "max_stretch", "min_stretch")}
             more = {k: getattr(lane, k) for k in ("volume_drift", "substeps", "notes", "stopped")}
             rows.append({"method": lane.way.name, **own, **more})
-        return {"scene": self.name, "size": self.size, "reference_doubt": self.doubt, "lanes": rows}
+        of = {"reference_method": self.reference.way.method, "reference_doubt": self.doubt}
+        return {"scene": self.name, "size": self.size, **of, "lanes": rows}
 
 
 def compare(
@@ -123,6 +141,7 @@ def compare(
     frames: int = 90,
     device: str = "cpu",
     film: bool = False,
+    reference: str | Way | None = None,
     reference_substeps: int = REFERENCE_SUBSTEPS,
     progress: Callable[[str], None] | None = None,
 ) -> Comparison:
@@ -136,32 +155,60 @@ def compare(
         tets: about how many the body gets. size: its largest extent [m].
         frames: to simulate. device: where.
         film: keep what is seen of each frame, for `write_film`.
-        reference_substeps: of the finite elements that the others are measured against.
+        reference: what the others are measured against, written as the methods are; finite elements if not given, and
+            XPBD with many iterations where they cannot take the bodies.
+        reference_substeps: its steps per frame; the next coarser, half as many, says how far it is converged.
         progress: called with what is done next.
     """
-    if not methods:
-        raise InputError("no method is given", "compare.methods", "Give some, such as ['mass_spring', 'xpbd']")
+    check_methods(methods, "compare.methods")
     if scene not in SCENES:
         raise InputError(f"no scene {scene!r}", "compare.scene", f"Use one of: {', '.join(SCENES)}")
+    for name, number in (("frames", frames), ("reference_substeps", reference_substeps)):
+        if number < 1:
+            raise InputError(f"{number} is too few", f"compare.{name}", "Give 1 or more")
     ways = [as_way(text) for text in methods]
+    if not callable(source):
+        for way in ways:
+            if TetMesh not in solver_class(way.method).takes:
+                raise InputError(f"the method '{way.method}' takes no tets", "compare.methods", "Leave it out")
     build: Build = source if callable(source) else _body_scene(source, material, scene, tets, size)
     tell = progress or (lambda text: None)
-    tell(f"reference, {reference_substeps} substeps")
+    base = as_way(reference) if reference is not None else reference_way(_kinds(build(ways[0])))
+    base = dataclasses.replace(base, name="reference")
+    best = _reference(build, base, reference_substeps, frames, device, film, tell)
     # finer and coarser: what differs between them says how far the finer is from its limit
-    reference = _run(build, reference_way(reference_substeps), frames, device, film)
-    tell(f"reference, {reference_substeps // 2} substeps")
-    coarse = _run(build, reference_way(max(reference_substeps // 2, 1)), frames, device, False)
-    extent = float(np.linalg.norm(np.ptp(reference.positions[0], axis=0)))
+    coarse = _reference(build, base, max(reference_substeps // 2, 1), frames, device, False, tell)
+    extent = float(np.linalg.norm(np.ptp(best.positions[0], axis=0)))
     lanes = []
     for way in ways:
         tell(way.name)
         lane = _run(build, way, frames, device, film)
-        lane.errors = _errors(lane.positions, reference.positions, extent)
+        lane.errors = _errors(lane.positions, best.positions, extent)
         lanes.append(lane)
-    reference.errors = np.zeros(len(reference.times))
-    doubt = _errors(coarse.positions, reference.positions, extent)
+    best.errors = np.zeros(len(best.times))
+    doubt = _errors(coarse.positions, best.positions, extent)
     name = source if isinstance(source, str) else getattr(source, "__name__", "scene")
-    return Comparison(str(name), extent, lanes, reference, float(np.sqrt(np.mean(doubt**2))))
+    return Comparison(str(name), extent, lanes, best, float(np.sqrt(np.mean(doubt**2))))
+
+
+def _kinds(scene: Scene) -> set[type]:
+    """What the bodies of a scene are meshes of."""
+    return {type(entry.mesh) for entry in scene.bodies}
+
+
+def _reference(
+    build: Build, base: Way, substeps: int, frames: int, device: str, film: bool, tell: Callable[[str], None]
+) -> Lane:
+    """The reference with so many substeps; one that blows up is none."""
+    tell(f"reference, {base.method}, {substeps} substeps")
+    lane = _run(build, dataclasses.replace(base, substeps=substeps), frames, device, film)
+    if lane.stopped:
+        raise InputError(
+            f"the reference stopped: {lane.stopped}",
+            "compare.reference",
+            "Give more reference_substeps, or another one",
+        )
+    return lane
 
 
 def _errors(found: np.ndarray, wanted: np.ndarray, extent: float) -> np.ndarray:
@@ -218,7 +265,7 @@ def _run(build: Build, way: Way, frames: int, device: str, film: bool) -> Lane:
             scene.settings = dataclasses.replace(scene.settings, substeps=way.substeps)
         sim = scene.build(device)
     kept, seen, costs, stopped = [_positions(sim)], [], [], ""
-    longest, shortest, drift = 1.0, 1.0, 0.0
+    change = ShapeChange(sim)
     for _ in range(frames):
         begin = clock.perf_counter()
         try:
@@ -230,12 +277,12 @@ def _run(build: Build, way: Way, frames: int, device: str, film: bool) -> Lane:
         kept.append(_positions(sim))
         if film:
             seen.append(sim.surface_positions().copy())
-        state = sim.diagnostics()
-        longest, shortest = max(longest, state.max_stretch), min(shortest, state.min_stretch)
-        drift = max(drift, abs(state.volume_ratio - 1.0))
+        change.look()
+    # the first frames compile and record
+    cost = float(np.median(costs[2:] or costs or [0.0]))
     return Lane(
-        way, sim.frame_dt * np.arange(1, len(kept)), np.zeros(0), float(np.median(costs[2:] or [0.0])), longest,
-        shortest, drift, sim.substeps, list(sim.notes), stopped, np.array(kept), seen, sim.surface(),
+        way, sim.frame_dt * np.arange(1, len(kept)), np.zeros(0), cost, change.longest, change.shortest,
+        change.drift, sim.substeps, list(sim.notes), stopped, np.array(kept), seen, sim.surface(),
         sim.surface_colors(),
     )  # fmt: skip
 

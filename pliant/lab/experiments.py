@@ -91,14 +91,15 @@ def _ring(
         Quantity(test, "displacement", "m", ringing.end, size, None),
         Quantity(test, "frequency", "Hz", ringing.frequency, frequency, None),
         damping,
-        Quantity(test, "recovery", "s", ringing.recovery(), None, _recovery(material, frequency)),
+        Quantity(test, "recovery", "s", ringing.recovery(), None, recovery_of(material, frequency)),
     ]
     curve = Curve(test, "displacement of the end [m]", seen.times, values, ringing)
     outcome = Outcome(quantities, curve, seen.sim.substeps, list(seen.sim.notes))
     return outcome, reference, field, strength * direction, seen, ringing
 
 
-def _recovery(material: Material, frequency: float) -> float:
+def recovery_of(material: Material, frequency: float) -> float:
+    """Time until a swing has fallen to a twentieth, with the damping of the material alone [s]."""
     decay = 0.5 * material.damping * (2.0 * math.pi * frequency) ** 2
     return math.inf if decay == 0.0 else -math.log(0.05) / decay
 
@@ -180,7 +181,7 @@ def torsion(test: str, specimen: Specimen, material: Material, method: Method) -
         quantities.insert(0, Quantity(test, "shear", "Pa", mu * scale, mu, mu))
     quantities += [
         Quantity(test, "damping", "s", ringing.damping_time, None, material.damping),
-        Quantity(test, "recovery", "s", ringing.recovery(), None, _recovery(material, frequency)),
+        Quantity(test, "recovery", "s", ringing.recovery(), None, recovery_of(material, frequency)),
     ]
     curve = Curve(test, "angle of the end [rad]", seen.times, angle, ringing)
     return Outcome(quantities, curve, seen.sim.substeps, list(seen.sim.notes))

@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pliant.errors import InputError, MissingExtraError
-from pliant.files import replace_file
+from pliant.files import make_parent, replace_file
+from pliant.lab.compare import Comparison
 from pliant.lab.testing import MaterialTest
 
-COLORS = ("#3b6fb6", "#d1603d", "#3f9b62", "#8e5bb0", "#b58a1b", "#5a6470")
+COLORS = (
+    "#3b6fb6", "#d1603d", "#3f9b62", "#8e5bb0", "#b58a1b", "#5a6470", "#c23b78", "#2fa3a8", "#7a4a2b", "#93a83a",
+)  # fmt: skip
+MARKERS = "osD^vPX"
 
 
-def new_figure(path: str | os.PathLike, rows: int, columns: int) -> tuple[Any, Any]:
-    """A figure and its axes (rows, columns), after a look at the name of the file."""
+def check_plot(path: str | os.PathLike) -> None:
+    """An error if there will be no plot: so that it comes before the work."""
     if Path(path).suffix.lower() != ".png":
         raise InputError("the picture is a PNG file", str(path), "Give a name that ends with .png")
+    make_parent(path)
     try:
-        from matplotlib.figure import Figure
+        import matplotlib  # noqa: F401
     except ImportError as error:
         raise MissingExtraError("matplotlib", "report", "drawing plots") from error
-    figure = Figure(figsize=(4.6 * columns, 3.1 * rows), dpi=110, layout="constrained")
+
+
+def new_figure(path: str | os.PathLike, rows: int, columns: int, height: float = 3.1) -> tuple[Any, Any]:
+    """A figure and its axes (rows, columns), each so high [inches], after a look at the name of the file."""
+    check_plot(path)
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.6 * columns, height * rows), dpi=110, layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
@@ -52,7 +64,8 @@ def plot_tests(found: Sequence[MaterialTest], path: str | os.PathLike) -> None:
         place.set_title(name, fontsize=9)
         place.set_xlabel("time [s]", fontsize=8)
         place.tick_params(labelsize=7)
-    flat[0].legend(fontsize=7)
+    shown = {label: handle for place in flat for handle, label in zip(*place.get_legend_handles_labels(), strict=True)}
+    figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=6, fontsize=8)
     _draw_errors(flat[len(names)], found)
     for place in flat[len(names) + 1 :]:
         place.set_visible(False)
@@ -75,24 +88,46 @@ def _draw_errors(place: Any, found: Sequence[MaterialTest]) -> None:
     place.invert_yaxis()
 
 
-def plot_errors(curves: Mapping[str, Any], points: Mapping[str, tuple[float, float]], path: str | os.PathLike) -> None:
-    """Error against cost, and error over time, of compared methods."""
-    figure, axes = new_figure(path, 1, 2)
+def plot_errors(found: Comparison, path: str | os.PathLike, budget: float | None = None) -> None:
+    """Error against cost, and error over time, of compared methods.
+
+    Args:
+        found: what was compared.
+        path: of the PNG file.
+        budget: what a frame may take, as a line [ms].
+    """
+    figure, axes = new_figure(path, 1, 2, 3.6 + 0.1 * len(found.lanes))
     first, second = axes[0]
-    for k, (name, (cost, error)) in enumerate(points.items()):
-        color = COLORS[k % len(COLORS)]
-        if error > 0.0:
-            first.loglog([cost], [error], "o", color=color)
-            first.annotate(name, (cost, error), textcoords="offset points", xytext=(6, 4), fontsize=8)
-        times, errors = curves[name]
-        second.semilogy(times, np.maximum(errors, 1e-9), color=color, label=name, lw=1.2)
-    first.margins(0.3)
-    first.set_xlabel("time of a frame [ms]", fontsize=8)
-    first.set_ylabel("error over the size of the body", fontsize=8)
-    second.set_xlabel("time [s]", fontsize=8)
-    second.set_ylabel("error over the size of the body", fontsize=8)
-    second.legend(fontsize=8)
-    for place in (first, second):
+    for k, lane in enumerate(found.lanes):
+        look: dict[str, Any] = {"color": COLORS[k % len(COLORS)], "label": lane.way.name}
+        if lane.stopped:
+            look |= {"label": f"{lane.way.name} (stopped)", "mfc": "none"}
+        if lane.error > 0.0 and lane.cost > 0.0:
+            first.loglog([lane.cost], [lane.error], MARKERS[k % len(MARKERS)], ms=8, **look)
+        times, errors = lane.times[: len(lane.errors)], np.maximum(lane.errors, 1e-9)
+        marked = {"marker": MARKERS[k % len(MARKERS)], "ms": 4, "markevery": max(1, len(errors) // 6)}
+        second.semilogy(times, errors, "-" if k < len(COLORS) else "--", lw=1.2, **marked, **look)
+    first.margins(0.15)
+    if budget is not None:
+        first.axvline(budget, color="black", lw=0.8, ls="--")
+        first.annotate(
+            f"{budget:.3g} ms", (budget, 1.0), xycoords=("data", "axes fraction"), xytext=(-3, -11),
+            textcoords="offset points", fontsize=7, ha="right",
+        )  # fmt: skip
+    if found.doubt > 0.0:
+        for place in (first, second):
+            place.axhspan(found.doubt * 1e-3, found.doubt, color="black", alpha=0.08, lw=0)
+            low = min([lane.error for lane in found.lanes if lane.error > 0.0], default=found.doubt)
+            place.set_ylim(bottom=0.4 * min(found.doubt, low))
+        first.annotate(
+            "below: the reference's own error", (0.02, found.doubt), xycoords=("axes fraction", "data"),
+            xytext=(0, -10), textcoords="offset points", fontsize=7,
+        )  # fmt: skip
+    for place, label in ((first, "time of a frame [ms]"), (second, "time [s]")):
+        place.set_xlabel(label, fontsize=8)
+        place.set_ylabel("error over the size of the body", fontsize=8)
         place.grid(True, which="both", alpha=0.25)
-        place.tick_params(labelsize=7)
+        place.tick_params(which="both", labelsize=7)
+    handles, names = second.get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=3, fontsize=8)
     save_figure(figure, path)

@@ -9,6 +9,7 @@ import numpy as np
 from pliant.errors import InputError
 from pliant.mesh import shapes
 from pliant.mesh.lattice import VoxelLattice
+from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 
 SLENDER = 5.0
@@ -26,20 +27,23 @@ class Specimen:
         mesh: its middle at the origin, its longest axis along x.
         length, width: [m]; the width is that of a bar, and 0 of another body.
         held, tip: vertex numbers of its ends.
+        warp: direction of the warp of a strip of cloth.
     """
 
-    mesh: TetMesh | VoxelLattice
+    mesh: TetMesh | VoxelLattice | SurfaceMesh
     length: float
     width: float
     held: np.ndarray
     tip: np.ndarray
+    warp: tuple[int, int, int] = (1, 0, 0)
 
     @property
     def is_bar(self) -> bool:
         return self.width > 0.0
 
     def tets(self) -> np.ndarray:
-        """Its elements (m, 4)."""
+        """Its elements (m, 4), of a solid."""
+        assert not isinstance(self.mesh, SurfaceMesh)
         return self.mesh.tets("five").tets if isinstance(self.mesh, VoxelLattice) else self.mesh.tets
 
 

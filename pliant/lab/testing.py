@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from pliant.lab.experiments import EXPERIMENTS, Curve, Outcome, Quantity
 from pliant.lab.specimen import Specimen, bar, of_body
 from pliant.lab.twin import Method
 from pliant.materials import Material, as_material
+from pliant.mesh.surface import SurfaceMesh
 from pliant.mesh.tets import TetMesh
 from pliant.solvers import solver_class, solver_classes
 from pliant.units import read_quantity
@@ -71,6 +73,36 @@ def testable_methods() -> list[str]:
     return [name for name, cls in solver_classes().items() if TetMesh in cls.takes]
 
 
+def length_of(size: float | str) -> float:
+    """A length [m] that was given as a number, or as a text with a unit."""
+    length = read_quantity(size, "m", "test.size", plain=True) if isinstance(size, str) else float(size)
+    if not 0.0 < length < 1e6:
+        raise InputError(f"{length!r} is no length", "test.size", "Give one above 0, in m")
+    return length
+
+
+def gathered(
+    material: Material, method: str, body: str, outcomes: Mapping[str, Outcome], more: Sequence[str] = ()
+) -> MaterialTest:
+    """What several tests found, as one, with further notes."""
+    notes = dict.fromkeys([*more, *(note for outcome in outcomes.values() for note in outcome.notes)])
+    return MaterialTest(
+        material,
+        method,
+        body,
+        [quantity for outcome in outcomes.values() for quantity in outcome.quantities],
+        [outcome.curve for outcome in outcomes.values()],
+        {name: outcome.substeps for name, outcome in outcomes.items()},
+        list(notes),
+    )
+
+
+def check_testable(method: str, where: str) -> None:
+    """An `InputError` for a method that is none, or that takes no tets."""
+    if TetMesh not in solver_class(method, where).takes:
+        raise InputError(f"the method '{method}' takes no tets", where, f"Use one of: {', '.join(testable_methods())}")
+
+
 def test_material(
     material: Material | str = "soft_rubber",
     method: str = "mass_spring",
@@ -91,7 +123,8 @@ def test_material(
         material: a `Material` or the name of a preset.
         method: how it is simulated.
         body: a `TetMesh`, a `VoxelLattice` or a `PreparedBody`; a bar and a ball if not given.
-        tests: some of 'tension', 'compression', 'cantilever', 'torsion' and 'drop' (which is of the ball alone).
+        tests: some of 'tension', 'compression', 'cantilever', 'torsion' and 'drop' (of the ball, or of the body with
+            its longest axis level).
         size: length of the bar, and five times the radius of the ball [m].
         matching: settings of a shape-matched body. settings: of the method.
         frame_dt: duration of a frame [s]; a 24th of the period if not given.
@@ -100,16 +133,15 @@ def test_material(
         device: where it runs.
     """
     stuff = as_material(material, "test.material")
-    if TetMesh not in solver_class(method, "test.method").takes:
-        raise InputError(
-            f"the method '{method}' takes no tets", "test.method", f"Use one of: {', '.join(testable_methods())}"
-        )
+    check_testable(method, "test.method")
+    if not tests:
+        raise InputError("no test is given", "test.tests", f"Use some of: {', '.join(TESTS)}")
     for name in tests:
         if name not in TESTS:
             raise InputError(f"no test {name!r}", "test.tests", f"Use some of: {', '.join(TESTS)}")
-    length = read_quantity(size, "m", "test.size", plain=True) if isinstance(size, str) else float(size)
-    if not 0.0 < length < 1e6:
-        raise InputError(f"{length!r} is no length", "test.size", "Give one above 0, in m")
+    if frame_dt is not None and not 0.0 < frame_dt < math.inf:
+        raise InputError(f"{frame_dt!r} s is no duration of a frame", "test.frame_dt", "Give one above 0")
+    length = length_of(size)
     specimen: Specimen = bar(length) if body is None else of_body(getattr(body, "solid", body))
     if not solver_class(method).shares_rest:
         matching = None
@@ -117,20 +149,11 @@ def test_material(
     outcomes: dict[str, Outcome] = {}
     for name in tests:
         if name == "drop":
-            if body is None:
-                outcomes[name] = drop(name, 0.2 * length, stuff, way)
+            assert not isinstance(specimen.mesh, SurfaceMesh)
+            outcomes[name] = drop(name, 0.2 * length if body is None else specimen.mesh, stuff, way)
         else:
             outcomes[name] = EXPERIMENTS[name](name, specimen, stuff, way)
-    notes = dict.fromkeys(note for outcome in outcomes.values() for note in outcome.notes)
-    return MaterialTest(
-        stuff,
-        method,
-        "bar" if body is None else (specimen.mesh.name or "body"),
-        [quantity for outcome in outcomes.values() for quantity in outcome.quantities],
-        [outcome.curve for outcome in outcomes.values()],
-        {name: outcome.substeps for name, outcome in outcomes.items()},
-        list(notes),
-    )
+    return gathered(stuff, method, "bar" if body is None else (specimen.mesh.name or "body"), outcomes)
 
 
 test_material.__test__ = False  # type: ignore[attr-defined]

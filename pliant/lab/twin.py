@@ -10,6 +10,7 @@ import numpy as np
 
 from pliant.lab.specimen import Specimen
 from pliant.materials import Material
+from pliant.mesh.surface import SurfaceMesh
 from pliant.scene import Scene
 from pliant.simulation import Simulation
 
@@ -72,6 +73,9 @@ def watch(
     stuff = dataclasses.replace(
         material,
         young=material.young / factor**2,
+        young_weft=None if material.young_weft is None else material.young_weft / factor**2,
+        shear=None if material.shear is None else material.shear / factor**2,
+        bending=None if material.bending is None else material.bending / factor**2,
         damping=min(material.damping * factor, 10.0),
         drag=material.drag / factor,
         yield_strain=None,
@@ -93,6 +97,7 @@ def watch(
         angular_velocity=tuple(turning),
         matching=method.matching,
         calibrate=method.calibrate,
+        warp=specimen.warp if isinstance(specimen.mesh, SurfaceMesh) else None,
     )
     scene.pin("specimen", specimen.held)
     sim = scene.build(method.device)

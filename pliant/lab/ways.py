@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from pliant.errors import InputError
 from pliant.settings import check_value, field_kind
 from pliant.solvers import solver_class, solver_classes
 from pliant.solvers.shape_matching.settings import Matching
+
+SUCH_AS = "Give some, such as mass_spring,xpbd/iterations=20,fem"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,10 +74,24 @@ def _value(field: dataclasses.Field, text: str, where: str) -> Any:
     return check_value(field, value, where)
 
 
-def reference_way(substeps: int) -> Way:
-    """Finite elements with small steps; the method with the finest answer where there are none."""
-    if "fem" in solver_classes():
-        names = {field.name for field in dataclasses.fields(solver_class("fem").Settings)}
-        settings = {"iterations": 3, "cg_tolerance": 1e-6, "cg_iterations": 2000}
-        return Way("reference", "fem", {k: v for k, v in settings.items() if k in names}, substeps=substeps)
-    return Way("reference", "xpbd", {"iterations": 20}, substeps=substeps)
+def check_methods(methods: Sequence[str | Way], where: str) -> None:
+    """An `InputError` for no methods at all, for an empty name, and for one that is there twice."""
+    names = [way.name if isinstance(way, Way) else way.strip() for way in methods]
+    if not names or not all(names):
+        raise InputError("no method is given" if not names else "a method has no name", where, SUCH_AS)
+    again = [name for k, name in enumerate(names) if name in names[:k]]
+    if again:
+        raise InputError(f"{again[0]!r} is given twice", where, "Give each once")
+
+
+def reference_way(kinds: Collection[type]) -> Way:
+    """What others are measured against: finite elements solved to rounding, or the first method that takes all of
+    these kinds of meshes, XPBD with many iterations before others."""
+    fine: dict[str, dict[str, Any]] = {
+        "fem": {"iterations": 3, "cg_tolerance": 1e-6, "cg_iterations": 2000},
+        "xpbd": {"iterations": 20},
+    }
+    able = [name for name in (*fine, *solver_classes()) if set(kinds) <= set(solver_class(name).takes)]
+    if not able:
+        raise InputError("no method takes all bodies", "compare.reference", "Compare a scene with bodies of one kind")
+    return Way("reference", able[0], fine.get(able[0], {}))

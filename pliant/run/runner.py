@@ -16,6 +16,7 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from pliant.mesh.look import Look
 from pliant.mesh.surface import SurfaceMesh
 from pliant.plan import advice
 from pliant.render.film import SUFFIXES
+from pliant.run.fields import FieldsWriter
 from pliant.run.log import RunLog, without_infinities
 from pliant.run.progress import Progress
 from pliant.run.recording import make_film, open_recording, start_recording, write_sequence
@@ -52,7 +54,8 @@ class RunOptions:
         device: ``auto``, ``cpu`` or ``cuda:N``.
         film: file of the film (.mp4, .webp, .gif); ``NAME.mp4`` in the folder if None.
         pictures: draw a film and a contact sheet at all.
-        sequence: also write every frame as ``ply`` or ``obj``.
+        sequence: also write every frame as a file of this kind, such as ``ply``.
+        fields: also write strain, stress and contacts of every frame, as VTK files.
         checkpoint_every: frames between checkpoints; 0 writes one at the end only.
         resume: go on from the checkpoint in the folder, or from the start if there is none and no recording either.
         checkpoint: go on from this file instead.
@@ -65,6 +68,7 @@ class RunOptions:
     film: Path | None = None
     pictures: bool = True
     sequence: str | None = None
+    fields: bool = False
     checkpoint_every: int = 60
     resume: bool = False
     checkpoint: Path | None = None
@@ -172,7 +176,10 @@ class _Run:
         for note in [*sim.notes, *self.notes]:
             self.say(f"note: {note}")
         recording, log = self._start(sim)
-        code, message, blow_up = self._simulate(sim, recording, log)
+        with FieldsWriter(sim, self.paths.file("_fields")) if self.options.fields else nullcontext() as fields:
+            if fields is not None and sim.frame_number == 0:
+                fields.add()
+            code, message, blow_up = self._simulate(sim, recording, log, fields)
         with _stop_requests() as stop:
             summary = self._summary(sim, log, blow_up)
         try:
@@ -293,7 +300,7 @@ class _Run:
     # ---- the loop ---------------------------------------------------------------------------------------------------
 
     def _simulate(
-        self, sim: Simulation, recording: FramesWriter, log: RunLog
+        self, sim: Simulation, recording: FramesWriter, log: RunLog, fields: FieldsWriter | None
     ) -> tuple[int, str, dict[str, Any] | None]:
         every = self.options.checkpoint_every
         total = self.loaded.frames
@@ -311,6 +318,8 @@ class _Run:
                 if self.first_frame is None:
                     self.first_frame = time.time() - self._begin
                     self.startup["first_frame"] = self.frame_seconds[0]
+                if fields is not None:
+                    fields.add()
                 last = sim.frame_number == total or bool(stop)
                 due = last or (every > 0 and sim.frame_number % every == 0)
                 log.look(force=due)
@@ -323,6 +332,8 @@ class _Run:
             progress.finish(sim.frame_number)
         log.close()
         self.outputs |= {"recording": str(self.paths.recording), "measurements": str(self.paths.log)}
+        if fields is not None:
+            self.outputs["fields"] = str(fields.folder)
         if self.paths.checkpoint.exists():
             self.outputs["checkpoint"] = str(self.paths.checkpoint)
         if sim.frame_number < total:

@@ -40,6 +40,76 @@ def test_small_steps_come_nearer_to_the_reference():
     assert "mass_spring" in found.table()
 
 
+def test_stretch_and_volume_mean_the_same_for_every_method():
+    """A bar that a frame pulls long, as its vertices have it: shape matching has no springs of its own."""
+
+    def pulled(way):
+        scene = pliant.Scene(gravity=(0.0, 0.0, 0.0))
+        scene.add_body(pliant.shapes.box((0.1, 0.4, 0.1), (1, 4, 1)), method=way.method, name="bar")
+        scene.pin("bar", lambda x: x[:, 1] < -0.199)
+        scene.pin("bar", lambda x: x[:, 1] > 0.199, path=[(0.0, (0, 0, 0)), (0.1, (0, 0.06, 0))])
+        return scene
+
+    found = lab.compare(pulled, ["shape_matching", "mass_spring", "fem"], frames=6, reference_substeps=4)
+    for lane in found.lanes:
+        # by 15 % in 0.1 s; the ends go as they are led
+        assert 1.12 < lane.max_stretch < 1.35 and 0.01 < lane.volume_drift < 0.2
+
+
+def test_cloth_is_measured_against_xpbd_and_any_scene_against_what_is_asked():
+    def sheet(way):
+        scene = pliant.Scene()
+        scene.add_body(pliant.shapes.sheet((0.4, 0.4), 4), "cotton", method=way.method, name="sheet")
+        scene.pin("sheet", lambda x: x[:, 0] < -0.199)
+        return scene
+
+    found = lab.compare(sheet, ["baraff_witkin", "xpbd"], frames=4, reference_substeps=16)
+    assert found.reference.way.method == "xpbd" and found.reference.substeps == 16
+    assert all(0.0 < lane.error < 0.1 for lane in found.lanes)
+    asked = lab.compare(sheet, ["xpbd"], frames=4, reference="baraff_witkin", reference_substeps=16)
+    assert asked.reference.way.method == "baraff_witkin" and "baraff_witkin with 16 substeps" in asked.table()
+
+
+def test_wrong_requests():
+    bar = pliant.shapes.box((0.1, 0.4, 0.1), (1, 4, 1))
+    for methods, options, what in [
+        ([], {}, "no method"),
+        (["xpbd", ""], {}, "no name"),
+        (["xpbd", "xpbd"], {}, "twice"),
+        (["baraff_witkin"], {}, "takes no tets"),
+        (["xpbd"], {"frames": 0}, "too few"),
+        (["xpbd"], {"reference_substeps": 0}, "too few"),
+        (["xpbd"], {"reference": "magic"}, "no method"),
+    ]:
+        with pytest.raises(pliant.InputError, match=what):
+            lab.compare(bar, methods, **options)
+    found = lab.compare(bar, ["fem"], frames=2, reference_substeps=2)
+    with pytest.raises(pliant.InputError, match="no time for a frame"):
+        found.best(0.0)
+
+
+def test_what_blows_up_is_told_and_never_the_best():
+    bar = pliant.shapes.box((0.1, 0.4, 0.1), (1, 4, 1))
+    stiff = pliant.Material(young=1e7, damping=0.001)
+    found = lab.compare(
+        bar, ["mass_spring/substeps=1", "fem"], material=stiff, frames=6, reference_substeps=2, film=True
+    )
+    first = found.lanes[0]
+    assert "Blow-up" in first.stopped and len(first.times) < 6
+    row = next(line for line in found.table().splitlines() if line.startswith("mass_spring"))
+    assert f"stopped after {len(first.times)} frames" in row
+    assert found.best(1e6)[0].way.name == "fem" and any("stopped: Blow-up" in note for note in found.notes())
+
+
+def test_a_note_of_all_is_told_once():
+    bar = pliant.shapes.box((0.1, 0.4, 0.1), (1, 4, 1))
+    found = lab.compare(bar, ["fem", "xpbd"], frames=2, reference_substeps=2)
+    for lane in found.lanes:
+        lane.notes = ["it is a bar", f"I am {lane.way.name}"]
+    found.lanes[1].stopped = "it fell apart"
+    assert found.notes() == ["it is a bar", "fem: I am fem", "xpbd: I am xpbd", "xpbd: stopped: it fell apart"]
+
+
 def test_a_scene_of_your_own():
     def falling(way):
         scene = pliant.Scene()
@@ -64,4 +134,13 @@ def test_the_command(tmp_path, capsys):
     assert "ms/frame" in capsys.readouterr().out
     assert len(json.loads((tmp_path / "c.json").read_text())["lanes"]) == 3
     assert all((tmp_path / name).stat().st_size > 3000 for name in ("c.png", "film.png"))
-    assert main(["compare", str(scene), "--methods", "magic"]) == 2
+    capsys.readouterr()
+    for wrong in (["--methods", "magic"], ["--plot", "c.pdf"], ["--film", "c.xyz"], ["--budget", "0"]):
+        assert main(["compare", str(scene), *wrong]) == 2
+        assert capsys.readouterr().out == ""
+
+
+def test_a_scene_that_ships_is_compared_by_its_name(capsys):
+    options = ["--methods", "fem", "--frames", "2", "--reference-substeps", "2", "--device", "cpu"]
+    assert main(["compare", "three_materials", *options]) == 0
+    assert "errors are over the size" in capsys.readouterr().out

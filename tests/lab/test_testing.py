@@ -99,8 +99,31 @@ def test_wrong_requests():
         lab.test_material(STUFF, "baraff_witkin")
     with pytest.raises(pliant.InputError, match="no test"):
         lab.test_material(STUFF, "xpbd", tests=("chew",))
+    with pytest.raises(pliant.InputError, match="no test is given"):
+        lab.test_material(STUFF, "xpbd", tests=())
     with pytest.raises(pliant.InputError, match="wrong kind of unit"):
         lab.test_material(STUFF, "xpbd", size="3 kg")
+    with pytest.raises(pliant.InputError, match="no duration of a frame"):
+        lab.test_material(STUFF, "xpbd", frame_dt=0.0)
+
+
+def test_a_body_is_dropped_as_the_ball_is():
+    """A ball given as a body bounces as that of the laboratory, of which Hertz's time alone is known."""
+    ball = pliant.shapes.ball(0.04, 3)
+    options = {"tests": ("drop",), "substeps": 4}
+    own, given = lab.test_material(STUFF, "fem", **options), lab.test_material(STUFF, "fem", body=ball, **options)
+    assert given["drop.contact time"].expected is None and own["drop.contact time"].expected > 0.0
+    for name in ("rebound", "contact time", "squeeze"):
+        assert given[f"drop.{name}"].value == pytest.approx(own[f"drop.{name}"].value, rel=0.05)
+    # far from round, it still leaves the floor within what is watched
+    bar = lab.test_material(STUFF, "fem", body=pliant.shapes.box((0.3, 0.05, 0.1), (6, 1, 2)), **options)
+    assert 0.0 < bar["drop.rebound"].value < 1.0 and len(bar.curves[0].times) < 48 * 12
+
+
+@pytest.mark.parametrize("options", [["--methods", "fem,magic"], ["--methods", "fem,,xpbd"], ["--plot", "found.pdf"]])
+def test_the_command_refuses_before_it_works(options, capsys):
+    assert main(["test-material", "rubber", *options]) == 2
+    assert capsys.readouterr().out == ""
 
 
 def test_the_command(tmp_path, capsys):

@@ -383,3 +383,19 @@ def test_attachments_carry_a_body(device):
     sim.frame(90)
     assert sim.positions("lower")[:, 1].mean() == pytest.approx(0.75, abs=0.08)
     assert np.abs(sim.velocities("lower")).max() < 0.3
+
+
+def test_what_nothing_holds_stays_where_it_is(device):
+    scene = Scene()
+    scene.add_body(shapes.box((0.4, 0.1, 0.1), (4, 1, 1)), SOFT, method="fem", name="bar", velocity=(0.0, 1.0, 0.0))
+    sim = scene.build(device)
+    sim.frame(3)
+    before = sim.positions(), sim.velocities()
+    with pytest.warns(UserWarning, match="no equilibrium"):
+        found = sim.settle()
+    assert not found.found and any("no equilibrium" in note for note in sim.notes)
+    np.testing.assert_array_equal(sim.positions(), before[0])
+    np.testing.assert_array_equal(sim.velocities(), before[1])
+    # without anything that acts it is at rest where it is
+    sim.set_gravity((0.0, 0.0, 0.0))
+    assert sim.settle().found
