@@ -26,7 +26,7 @@ from pliant.solvers.fem.tables import device_mesh, lame, make_tables
 from pliant.solvers.protocol import BodySpec, World
 
 # Fewest substeps of a frame in which bodies meet in the equations.
-MET = 2
+MET = 3
 # Fewest and most substeps of a frame in which they do not.
 TOUCHING = (16, 60)
 

@@ -53,7 +53,7 @@ def test_a_stack_of_soft_and_stiff_blocks_stands(energy, substeps, device):
     """Four blocks, whose stiffness differs by 300 times: each carries those above it, and none sinks or drifts."""
     materials = [stuff(1e6), stuff(1e5), stuff(3e7), stuff(2e5)]
     sim = stacked(device, ["fem"] * 4, materials, substeps, energy=energy)
-    assert sim.substeps <= 2
+    assert sim.substeps <= 3
     sim.frame(150)
     places = [sim.positions(f"b{k}").mean(axis=0) for k in range(4)]
     weight = weights(sim)
