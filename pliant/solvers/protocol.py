@@ -46,12 +46,15 @@ class Calibration:
 
     Attributes:
         numbers: of a mass-spring body a factor of its spring constants, and the bulk modulus of its volumes over
-            Young's modulus; of a shape-matched one the squared frequency over that of the material, and beta.
+            Young's modulus; of a shape-matched one the squared frequency over that of the material.
         rate: of a shape-matched body: damping rate per damping, over the squared frequency of the material.
+        clusters: of each cluster of a shape-matched body its pull, over that of the body, and the shares beta, bend and
+            volume of its goals.
     """
 
-    numbers: tuple[float, float]
+    numbers: tuple[float, ...]
     rate: float = 1.0
+    clusters: tuple[tuple[float, ...], ...] = ()
 
 
 @dataclasses.dataclass

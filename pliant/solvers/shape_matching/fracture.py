@@ -162,6 +162,7 @@ class Fracture:
             (group.means, tables, in_fours(rest.means)),
             (group.inverse, tables, inverse_rows(rest.inverse)),
             (group.missing, tables, inverse_rows(rest.missing)),
+            (group.slope, tables, inverse_rows(rest.slope)),
             (group.lacks, tables, rest.lacks),
         ):
             kind = np.int32 if array.dtype is wp.int32 else np.float32

@@ -33,7 +33,7 @@ LATTICE_RANK = 1
 """Rank of bodies whose lattice regions are summed axis by axis; that of the others is the order of their goals."""
 STEEPEST = 0.5
 """Frequency times step beyond which a penalty is held: an explicit push that is harder makes bodies hop."""
-CALIBRATED_SUBSTEPS = 24
+CALIBRATED_SUBSTEPS = 60
 """Substeps that are spent on resolving the frequency of a calibrated body: it is as stiff as the fit says, or not."""
 RESOLVED = 1.0
 """Frequency times step up to which a swing is followed well."""
@@ -79,6 +79,7 @@ class ShapeMatching:
             self.stiffness.append(
                 body_stiffness(self.matchings[k], body.material, volume, moment, body.options["calibration"])
             )
+            group.set_goals(place, self.stiffness[k].goals)
         # asked for by name when substeps are chosen; others are left to the usual number
         if any(body.options["calibration"] is not None for body in bodies):
             self.most_substeps = CALIBRATED_SUBSTEPS
@@ -222,9 +223,7 @@ class ShapeMatching:
         total = 0.0
         for k, body in enumerate(self.model.bodies):
             group, place = self._group_of(k)
-            beta = 0.0 if self.matchings[k].mode == "rigid" else self.matchings[k].beta
-            keep_volume = self.matchings[k].keep_volume
-            unit = group.energy(place, x[slice(*body.particles)], beta, keep_volume)
+            unit = group.energy(place, x[slice(*body.particles)], self.stiffness[k].goals)
             total += self.stiffness[k].squared_frequency(self._last_dt) * unit
         return total
 
