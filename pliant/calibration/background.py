@@ -1,15 +1,29 @@
-"""Calibrations of the bodies of a scene, made beside each other in threads."""
+"""Calibrations of the bodies of a scene: begun while others are prepared, joined when it is built."""
 
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from pliant.assembly import BodyEntry
 from pliant.calibration.calibrate import Result, calibrate, why_not
 
-THREADS = 2
+# one thread: what it does is split over the cores by the libraries that it calls
+_pool = ThreadPoolExecutor(1, thread_name_prefix="calibrate")
+_begun: list[Future] = []
+_guard = threading.Lock()
+
+
+def begin(entry: BodyEntry, scene: str) -> None:
+    """Begin to calibrate a body in a thread of its own, where it will be calibrated; `calibrated` waits for it."""
+    how = entry.calibrate or scene
+    if how == "off" or why_not(entry.method, entry.source, entry.spec):
+        return
+    with _guard:
+        _begun[:] = [one for one in _begun if not one.done()]
+        _begun.append(_pool.submit(calibrate, entry.method, entry.source, entry.spec, asked=how == "on"))
 
 
 def calibrated(entries: Sequence[BodyEntry], scene: str) -> list[BodyEntry]:
@@ -20,31 +34,25 @@ def calibrated(entries: Sequence[BodyEntry], scene: str) -> list[BodyEntry]:
         scene: how the others are: 'auto' where it takes little time, 'on' however long it takes and with a note where
             it cannot be, 'off' not at all.
     """
-    jobs: list[int | str | None] = []
-    firsts: dict[tuple, int] = {}
-    todo: list[tuple[BodyEntry, bool]] = []
+    with _guard:
+        begun = list(_begun)
+    for one in begun:
+        # what went wrong comes up again below, where it belongs to a body
+        one.exception()
+    found: dict[tuple, Result] = {}
+    out = []
     for entry in entries:
         how = entry.calibrate or scene
         reason = why_not(entry.method, entry.source, entry.spec) if how != "off" else ""
         if how == "off" or reason:
-            jobs.append(f"not calibrated: {reason}" if how == "on" else None)
+            out.append(_noted(entry, f"not calibrated: {reason}") if how == "on" else entry)
             continue
         # copies of a body are looked at once
         parts = (getattr(entry.spec, f.name) for f in dataclasses.fields(entry.spec) if f.name != "mesh")
         key = (id(entry.source), entry.method, how, *parts)
-        if key not in firsts:
-            firsts[key] = len(todo)
-            todo.append((entry, how == "on"))
-        jobs.append(firsts[key])
-    with ThreadPoolExecutor(THREADS) as pool:
-        work = [pool.submit(calibrate, entry.method, entry.source, entry.spec, asked=asked) for entry, asked in todo]
-        results = [one.result() for one in work]
-    out = []
-    for entry, job in zip(entries, jobs, strict=True):
-        if isinstance(job, int):
-            out.append(_with(entry, results[job]))
-        else:
-            out.append(entry if job is None else _noted(entry, job))
+        if key not in found:
+            found[key] = calibrate(entry.method, entry.source, entry.spec, asked=how == "on")
+        out.append(_with(entry, found[key]))
     return out
 
 

@@ -13,8 +13,8 @@ from pliant.assembly import ordered
 from pliant.calibration.element_stiffness import tet_stiffness
 from pliant.calibration.families import MatchedFamily, SpringFamily, solved
 from pliant.calibration.fit import Fit, fit
-from pliant.calibration.loads import Trial, principal_axes, trials
-from pliant.calibration.slabs import Slabs, levels
+from pliant.calibration.loads import Trial, trials
+from pliant.calibration.slabs import Slabs, thinnest_levels
 from pliant.files import write_json
 from pliant.materials import Material
 from pliant.mesh import cache
@@ -34,8 +34,10 @@ MOST_VERTICES = 60_000
 MOST_VERTICES_UNASKED = 8_000
 MOST_WORK = 1e11
 """Operations of a calibration that is not asked for: one to two seconds of one core."""
-ROUNDS = {"mass_spring": 5.0, "shape_matching": 8.0}
+ROUNDS = {"mass_spring": 3.0, "shape_matching": 8.0}
 """About how often a fit solves all tests."""
+SIDES = {"mass_spring": ("ends",), "shape_matching": ("all", "thin", "ends")}
+"""Where a body is held, from most tests to fewest; two numbers need few."""
 BETTER = 0.97
 """A fit is taken if what it leaves of the error is at most this part of it."""
 REMEMBERED = 256
@@ -195,30 +197,29 @@ def _make(method: str, mesh: Any, spec: BodySpec, asked: bool) -> Result:
     corners = elements.tets.corners
     volume = float(signed_volumes(x, corners).sum())
     matrix = tet_stiffness(x, corners, stuff.young, stuff.poisson)
-    along = x @ principal_axes(x, mass)[0]
-    seeds = np.flatnonzero(along < along.min() + 0.05 * np.ptp(along))
-    level, parts = levels(matrix, seeds)
+    level, parts = thinnest_levels(matrix, x)
     if parts > 1 or not volume > 0.0:
         return Result(None, "its parts do not hang together")
     family: SpringFamily | MatchedFamily
     if method == "mass_spring":
-        family = SpringFamily.of(x, elements, stuff, seeds)
+        family = SpringFamily.of(x, elements, stuff)
     else:
         if elements.clusters is None:
             return Result(None, "it has no clusters")
         yields = spec.material.yields_at is not None
         family = MatchedFamily.of(x, elements, stuff, unit.matching, volume, yields)
-    tests = trials(x, mass)
     each = Slabs.work(level) + ROUNDS[method] * family.work
-    if each * len(tests) > MOST_WORK and not asked:
-        tests = trials(x, mass, all_sides=False)
-        if each * len(tests) > MOST_WORK:
-            return Result(None, f"of {len(x):,} vertices it would take long; calibrate='on' does it all the same")
+    for sides in SIDES[method]:
+        tests = trials(x, mass, sides)
+        if asked or each * len(tests) <= MOST_WORK:
+            break
+    else:
+        return Result(None, f"of {len(x):,} vertices it would take long; calibrate='on' does it all the same")
+    if all(trial.free for trial in tests):
+        return Result(None, "it has no side by which it can be held")
     slabs = Slabs.of(matrix, level)
     stiffest = float(np.trace(matrix.diagonal(), axis1=1, axis2=2).max())
     work = [trial.values(solved(slabs, stiffest, mass, trial)) for trial in tests]
-    if sum(not trial.free for trial in tests) == 0:
-        return Result(None, "it has no side by which it can be held")
     found = fit(family, tests, np.concatenate(work))
     if found is None:
         return Result(None, "it falls apart under one of the test loads")

@@ -11,7 +11,7 @@ from pliant.calibration.block_matrix import BlockMatrix
 from pliant.calibration.cluster_stiffness import ClusterStiffness
 from pliant.calibration.element_stiffness import spring_stiffness, volume_stiffness
 from pliant.calibration.loads import Trial
-from pliant.calibration.slabs import Slabs, levels
+from pliant.calibration.slabs import Slabs, thinnest_levels
 from pliant.materials import Material, spring_constants
 from pliant.model.model import Elements
 from pliant.solvers.protocol import Calibration
@@ -50,16 +50,18 @@ class SpringFamily:
     mass: np.ndarray
     start: np.ndarray
     faith: np.ndarray
+    steps: int = 2
+    """What gives in is one over the factor, and nearly so over both numbers: the second step is small."""
 
     @staticmethod
-    def of(x: np.ndarray, elements: Elements, material: Material, seeds: np.ndarray) -> SpringFamily:
+    def of(x: np.ndarray, elements: Elements, material: Material) -> SpringFamily:
         constants, _ = spring_constants(material)
         springs = spring_stiffness(x, elements.springs)
         volumes = volume_stiffness(x, elements.tets, material.young)
         bulk = constants.volume_modulus / material.young
         # volumes should be kept about as well as the material says, and not cost many more steps
         faith = np.array([0.02, 0.5 if bulk > 0.0 else STUCK])
-        level, _ = levels(springs.plus(volumes, 1.0, 1.0), seeds)
+        level, _ = thinnest_levels(springs.plus(volumes, 1.0, 1.0), x)
         return SpringFamily(springs, volumes, level, elements.mass, np.log([1.0, max(bulk, 1e-9)]), faith)
 
     def answers(self, logs: np.ndarray, trial: Trial) -> np.ndarray:
@@ -101,6 +103,7 @@ class MatchedFamily:
     tie: np.ndarray
     start: np.ndarray
     faith: np.ndarray
+    steps: int = 12
 
     @staticmethod
     def of(

@@ -12,8 +12,8 @@ DEEP, THIN = 0.12, 0.03
 """Parts of a body's extent that are held."""
 SHALLOW = 0.4
 """Extent, over the longest, along which a body is not held at its ends: it would hardly give in."""
-SPREAD = 0.04
-"""Extent of what is held across its longest axis, over the body's size, below which a body would turn about it."""
+SPREAD = 0.2
+"""Extent of what is held across its longest axis, over that of the body, below which a body would turn about it."""
 AXES = "xyz"
 
 
@@ -55,9 +55,11 @@ def principal_axes(x: np.ndarray, mass: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(axes[:, ::-1].T)
 
 
-def trials(x: np.ndarray, mass: np.ndarray, *, all_sides: bool = True) -> list[Trial]:
-    """The tests of a body at x (n, 3) [m] of masses (n,) [kg]: free, held at both ends of its longest side by a thin
-    and by a deep part, and held at its other sides by a deep part, unless `all_sides` is False.
+def trials(x: np.ndarray, mass: np.ndarray, sides: str = "all") -> list[Trial]:
+    """The tests of a body at x (n, 3) [m] of masses (n,) [kg].
+
+    It is free, and held at both ends of its longest side by a deep part ('ends'), by a thin part too ('thin'), and by
+    deep parts of its other sides ('all').
 
     Sides and loads are along the axes of the mesh, as bodies stand on their foot and hang from their top.
 
@@ -69,9 +71,12 @@ def trials(x: np.ndarray, mass: np.ndarray, *, all_sides: bool = True) -> list[T
     found = [Trial(FREE, alone, loads, np.ones(len(x)), True)]
     extent = np.ptp(x, axis=0)
     size = float(extent.max())
-    sides = np.argsort(-extent, kind="stable")
-    places = [(sides[0], THIN), (sides[0], DEEP)] + ([(side, DEEP) for side in sides[1:]] if all_sides else [])
-    places = [(side, depth) for side, depth in places if extent[side] > SHALLOW * size]
+    longest, *others = np.argsort(-extent, kind="stable")
+    places = [(longest, DEEP)]
+    if sides != "ends":
+        places.append((longest, THIN))
+    if sides == "all":
+        places += [(side, DEEP) for side in others if extent[side] > SHALLOW * size]
     masks: list[np.ndarray] = []
     for axis, depth in places:
         for sign in (1.0, -1.0):
@@ -79,8 +84,7 @@ def trials(x: np.ndarray, mass: np.ndarray, *, all_sides: bool = True) -> list[T
             held = x[loose == 0.0]
             if len(held) < 3 or loose.mean() < 0.3 or any(np.array_equal(loose, mask) for mask in masks):
                 continue
-            extents = np.linalg.svd(held - held.mean(axis=0), compute_uv=False) / np.sqrt(len(held))
-            if extents[1] < SPREAD * size:
+            if spread(held) < SPREAD * spread(x):
                 continue
             masks.append(loose)
             far = 1.0 - loose_part(-sign * x[:, axis], DEEP)
@@ -91,6 +95,11 @@ def trials(x: np.ndarray, mass: np.ndarray, *, all_sides: bool = True) -> list[T
             pairs = np.array([(k, k + rest) for rest in (0, 3) for k in range(3)])
             found.append(Trial(tuple(names), pairs, loads.reshape(6, len(x), 3), loose, False))
     return found
+
+
+def spread(x: np.ndarray) -> float:
+    """Root mean square extent of points (n, 3) along the second of their principal axes [m]."""
+    return float(np.linalg.svd(x - x.mean(axis=0), compute_uv=False)[1]) / np.sqrt(len(x))
 
 
 def loose_part(s: np.ndarray, depth: float) -> np.ndarray:

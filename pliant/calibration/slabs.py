@@ -9,6 +9,9 @@ import numpy as np
 
 from pliant.calibration.block_matrix import BlockMatrix
 
+SEED = 0.03
+"""Part of an extent of a body from whose end levels are counted."""
+
 
 def levels(matrix: BlockMatrix, seeds: np.ndarray) -> tuple[np.ndarray, int]:
     """Steps along shared elements from the particles `seeds` to each particle (n,), and how many parts there are.
@@ -29,6 +32,14 @@ def levels(matrix: BlockMatrix, seeds: np.ndarray) -> tuple[np.ndarray, int]:
             new = np.flatnonzero(level < 0)[:1]
             parts += len(new)
     return level, parts
+
+
+def thinnest_levels(matrix: BlockMatrix, x: np.ndarray) -> tuple[np.ndarray, int]:
+    """`levels` from that side of particles at x (n, 3) from which slabs take least work."""
+    found = []
+    for s in x.T:
+        found.append(levels(matrix, np.flatnonzero(s < s.min() + SEED * np.ptp(s))))
+    return min(found, key=lambda pair: Slabs.work(pair[0]))
 
 
 @dataclasses.dataclass(eq=False)
