@@ -13,7 +13,7 @@ import numpy as np
 
 from pliant.assembly import BodyEntry, assemble
 from pliant.attachments import AttachmentEntry, Attachments, check_free
-from pliant.calibration.background import calibrated
+from pliant.calibration.background import begin, calibrated
 from pliant.collide.collider import Collider
 from pliant.collide.pipeline import Pipeline
 from pliant.collide.soft.settings import ContactSettings, as_contact
@@ -379,7 +379,10 @@ class Scene(SceneColliders, SceneHolding):
             options.setdefault("mass_shift", MASS_SHIFT)
         if options.get("raw") is None:
             options.setdefault("fill", body.fill)
-        return self.add_body(solid, material, skin=body.carried, **options)
+        added = self.add_body(solid, material, skin=body.carried, **options)
+        # while the next is prepared
+        begin(self.bodies[-1], self.settings.calibrate)
+        return added
 
     def configure(self, method: str, **settings: Any) -> None:
         """Set settings of a method, such as ``configure("mass_spring", integrator="verlet")``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,8 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pliant.assembly import BodyEntry
 from pliant.calibration.calibrate import Result, calibrate, why_not
 
-# one thread: what it does is split over the cores by the libraries that it calls
-_pool = ThreadPoolExecutor(1, thread_name_prefix="calibrate")
+_pool = ThreadPoolExecutor(min(os.cpu_count() or 1, 4), thread_name_prefix="calibrate")
 _begun: list[Future] = []
 _guard = threading.Lock()
 
@@ -39,20 +39,26 @@ def calibrated(entries: Sequence[BodyEntry], scene: str) -> list[BodyEntry]:
     for one in begun:
         # what went wrong comes up again below, where it belongs to a body
         one.exception()
-    found: dict[tuple, Result] = {}
-    out = []
+    found: dict[tuple, Future] = {}
+    jobs: list[Future | str | None] = []
     for entry in entries:
         how = entry.calibrate or scene
         reason = why_not(entry.method, entry.source, entry.spec) if how != "off" else ""
         if how == "off" or reason:
-            out.append(_noted(entry, f"not calibrated: {reason}") if how == "on" else entry)
+            jobs.append(f"not calibrated: {reason}" if how == "on" else None)
             continue
         # copies of a body are looked at once
         parts = (getattr(entry.spec, f.name) for f in dataclasses.fields(entry.spec) if f.name != "mesh")
         key = (id(entry.source), entry.method, how, *parts)
         if key not in found:
-            found[key] = calibrate(entry.method, entry.source, entry.spec, asked=how == "on")
-        out.append(_with(entry, found[key]))
+            found[key] = _pool.submit(calibrate, entry.method, entry.source, entry.spec, asked=how == "on")
+        jobs.append(found[key])
+    out = []
+    for entry, job in zip(entries, jobs, strict=True):
+        if isinstance(job, Future):
+            out.append(_with(entry, job.result()))
+        else:
+            out.append(entry if job is None else _noted(entry, job))
     return out
 
 

@@ -14,6 +14,7 @@ from pliant.calibration.element_stiffness import tet_stiffness
 from pliant.calibration.families import MatchedFamily, SpringFamily, solved
 from pliant.calibration.fit import Fit, fit
 from pliant.calibration.loads import Trial, trials
+from pliant.calibration.one_core import one_core
 from pliant.calibration.slabs import Slabs, thinnest_levels
 from pliant.files import write_json
 from pliant.materials import Material
@@ -32,7 +33,7 @@ METHODS = ("mass_spring", "shape_matching")
 MOST_VERTICES = 60_000
 """Larger bodies are never calibrated."""
 MOST_VERTICES_UNASKED = 8_000
-MOST_WORK = 1e11
+MOST_WORK = 3e10
 """Operations of a calibration that is not asked for: one to two seconds of one core."""
 ROUNDS = {"mass_spring": 3.0, "shape_matching": 8.0}
 """About how often a fit solves all tests."""
@@ -102,6 +103,7 @@ def why_not(method: str, mesh: Any, spec: BodySpec) -> str:
 
 
 _known: dict[str, Result] = {}
+_locks: dict[str, threading.Lock] = {}
 _guard = threading.Lock()
 
 
@@ -118,26 +120,31 @@ def calibrate(method: str, mesh: Any, spec: BodySpec, *, asked: bool = True, use
     if not asked and len(mesh.vertices) > MOST_VERTICES_UNASKED:
         return Result(None, f"it has more than {MOST_VERTICES_UNASKED:,} vertices; calibrate='on' does it all the same")
     key = _key(method, mesh, spec, asked)
-    if use_cache:
-        with _guard:
-            found = _known.get(key)
-        found = found or _load(key)
+    if not use_cache:
+        with one_core():
+            return _make(method, mesh, spec, asked)
+    with _guard:
+        lock = _locks.setdefault(key, threading.Lock())
+    # bodies that are alike are calibrated once, whichever comes first
+    with lock:
+        found = _known.get(key) or _load(key)
         if found is not None:
             return dataclasses.replace(_remember(key, found), cached=True)
-    made = _make(method, mesh, spec, asked)
-    if use_cache:
-        _remember(key, made)
+        with one_core():
+            made = _make(method, mesh, spec, asked)
         path = cache.path_for(key, SUFFIX)
         if path is not None:
             write_json(path, {"version": VERSION, **dataclasses.asdict(made)})
-    return made
+        return _remember(key, made)
 
 
 def _remember(key: str, result: Result) -> Result:
     with _guard:
         _known[key] = result
         while len(_known) > REMEMBERED:
-            _known.pop(next(iter(_known)))
+            oldest = next(iter(_known))
+            _known.pop(oldest)
+            _locks.pop(oldest, None)
     return result
 
 
@@ -145,6 +152,7 @@ def forget() -> None:
     """Forget what is kept in memory."""
     with _guard:
         _known.clear()
+        _locks.clear()
 
 
 def _key(method: str, mesh: Any, spec: BodySpec, asked: bool) -> str:

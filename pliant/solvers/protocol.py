@@ -100,7 +100,9 @@ class Solver(Protocol):
     to its `resolve`, see collide/soft/backing.py, all of it if it does not say; `fewest_substeps` and
     `fewest_substeps_touching`, the latter where bodies meet; `keeps_apart`, whether it keeps its bodies off each other
     itself, and then `met(state, dt)`, their contacts; `settle(on)` and `step_taken()`, by which `pliant.settle` finds
-    equilibrium; `tet_fields(body, x)`, their stress.
+    equilibrium; `tet_fields(body, x)`, their stress; `substep_cost`, about what a substep takes one core [s], None
+    where it is not known; `softness(dt)`, about by which share the softest body gives in too far at such steps;
+    `most_substeps`, what is spent on stiffness whatever it costs, and `rough_step()`, the step that is wanted then.
     """
 
     name: ClassVar[str]

@@ -93,6 +93,11 @@ class Stiffness:
         """That of the pull in use at steps of dt [1/s^2]; that which was asked for where there was no step yet."""
         return self.frequency**2 if dt is None else 4.0 * self.per_step(dt)[0] / dt**2
 
+    def softness(self, dt: float) -> float:
+        """By which share a body gives in too far since a step of dt [s] is too long for its frequency."""
+        a, _ = self.per_step(dt)
+        return 0.0 if self.alpha is not None or a <= 0.0 else max((0.5 * self.frequency * dt) ** 2 / a - 1.0, 0.0)
+
     def is_held(self, dt: float) -> bool:
         """Whether a step of dt [s] is too long for the frequency, so that the body is softer than was asked for."""
         a, _ = self.per_step(dt)

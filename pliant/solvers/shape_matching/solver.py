@@ -26,6 +26,7 @@ from pliant.solvers.shape_matching.fracture import Fracture, can_break
 from pliant.solvers.shape_matching.fracture_links import ClusterLinks
 from pliant.solvers.shape_matching.group import MatchGroup
 from pliant.solvers.shape_matching.lattice_group import LatticeGroup
+from pliant.solvers.shape_matching.rest import RestClusters
 from pliant.solvers.shape_matching.settings import Matching, ShapeMatchingSettings
 from pliant.solvers.shape_matching.step_kernels import MidStep
 
@@ -33,8 +34,10 @@ LATTICE_RANK = 1
 """Rank of bodies whose lattice regions are summed axis by axis; that of the others is the order of their goals."""
 STEEPEST = 0.5
 """Frequency times step beyond which a penalty is held: an explicit push that is harder makes bodies hop."""
-CALIBRATED_SUBSTEPS = 60
+CALIBRATED_SUBSTEPS = 24
 """Substeps that are spent on resolving the frequency of a calibrated body: it is as stiff as the fit says, or not."""
+COST = 4e-8
+"""About what a member of a cluster takes one core [s]."""
 RESOLVED = 1.0
 """Frequency times step up to which a swing is followed well."""
 
@@ -83,6 +86,9 @@ class ShapeMatching:
         # asked for by name when substeps are chosen; others are left to the usual number
         if any(body.options["calibration"] is not None for body in bodies):
             self.most_substeps = CALIBRATED_SUBSTEPS
+        rests = [rest for group in self.groups for rest in group.rests]
+        count = sum(len(rest.member) if isinstance(rest, RestClusters) else 4 * rest.count for rest in rests)
+        self.substep_cost = COST * count
         self.body_index = wp.array(model.particles.body - model.particles.body[self.first], dtype=int, device=device)
         materials = [body.material for body in bodies]
         self.friction = wp.array([(m.friction, m.holding) for m in materials], dtype=wp.vec2, device=device)
@@ -211,6 +217,10 @@ class ShapeMatching:
 
     def stable_step(self, state: State) -> float:
         return math.inf
+
+    def softness(self, dt: float) -> float:
+        """By which share the softest body gives in too far at steps of dt [s]."""
+        return max(stiffness.softness(dt) for stiffness in self.stiffness)
 
     def is_held(self, dt: float) -> bool:
         return any(stiffness.is_held(dt) for stiffness in self.stiffness)
