@@ -218,7 +218,7 @@ def _make(method: str, mesh: Any, spec: BodySpec, asked: bool) -> Result:
         family = MatchedFamily.of(x, elements, stuff, unit.matching, volume, yields)
     each = Slabs.work(level) + ROUNDS[method] * family.work
     for sides in SIDES[method]:
-        tests = trials(x, mass, sides)
+        tests = trials(x, mass, sides, free=method != "mass_spring")
         if asked or each * len(tests) <= MOST_WORK:
             break
     else:

@@ -85,7 +85,7 @@ def fit(family: Family, trials: Sequence[Trial], wanted: np.ndarray) -> Fit | No
         trials: the tests. wanted: what comes out of all of them with finite elements [J] (k,).
     """
     held = np.concatenate([np.full(len(trial.names), not trial.free) for trial in trials])
-    share = wanted / np.where(held, wanted[held].max(), wanted[~held].max())
+    share = wanted / np.where(held, wanted[held].max(), wanted[~held].max(initial=0.0))
     sound = share > LEAST
     grip = np.array([1.0 - trial.loose.mean() for trial in trials])
     grip = np.where(grip > 0.0, (grip / grip.max()) ** GRIP, FREE_WEIGHT)

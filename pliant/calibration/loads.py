@@ -55,20 +55,21 @@ def principal_axes(x: np.ndarray, mass: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(axes[:, ::-1].T)
 
 
-def trials(x: np.ndarray, mass: np.ndarray, sides: str = "all") -> list[Trial]:
+def trials(x: np.ndarray, mass: np.ndarray, sides: str = "all", *, free: bool = True) -> list[Trial]:
     """The tests of a body at x (n, 3) [m] of masses (n,) [kg].
 
-    It is free, and held at both ends of its longest side by a deep part ('ends'), by a thin part too ('thin'), and by
-    deep parts of its other sides ('all').
+    It is free, if that is asked for, and held at both ends of its longest side by a deep part ('ends'), by a thin part
+    too ('thin'), and by deep parts of its other sides ('all').
 
     Sides and loads are along the axes of the mesh, as bodies stand on their foot and hang from their top.
 
     Each load is of one newton per kilogram and metre at most, and in proportion to mass, as those of weight and inertia
     are: what they bend is what a body bends like that moves, or hangs.
     """
-    loads = free_loads(x, mass, principal_axes(x, mass))
-    alone = np.stack([np.arange(len(FREE))] * 2, axis=1)
-    found = [Trial(FREE, alone, loads, np.ones(len(x)), True)]
+    found: list[Trial] = []
+    if free:
+        loads = free_loads(x, mass, principal_axes(x, mass))
+        found.append(Trial(FREE, np.stack([np.arange(len(FREE))] * 2, axis=1), loads, np.ones(len(x)), True))
     extent = np.ptp(x, axis=0)
     size = float(extent.max())
     longest, *others = np.argsort(-extent, kind="stable")
