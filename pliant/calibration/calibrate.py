@@ -26,7 +26,7 @@ from pliant.solvers import solver_class
 from pliant.solvers.protocol import BodySpec, Calibration
 from pliant.solvers.shape_matching.settings import Matching
 
-VERSION = 8
+VERSION = 10
 SUFFIX = ".json"
 METHODS = ("mass_spring", "shape_matching")
 """Methods that have something to fit; the others have the stiffness of finite elements, or none to compare."""
@@ -218,7 +218,7 @@ def _make(method: str, mesh: Any, spec: BodySpec, asked: bool) -> Result:
         family = MatchedFamily.of(x, elements, stuff, unit.matching, volume, yields)
     each = Slabs.work(level) + ROUNDS[method] * family.work
     for sides in SIDES[method]:
-        tests = trials(x, mass, sides, free=method != "mass_spring")
+        tests = trials(x, mass, sides, swings=method != "mass_spring")
         if asked or each * len(tests) <= MOST_WORK:
             break
     else:

@@ -12,7 +12,7 @@ from pliant.calibration.loads import Trial
 
 FREE_WEIGHT = 0.3
 """What the tests of a free body count, over those of one that is held: its sag is what is seen."""
-GRIP = 0.5
+GRIP = 0.8
 """Power of the part that is held, by which tests count: a body stands on its foot more often than on its ear."""
 FAR = 0.15
 """Power of how far a body gives in, by which tests count."""
@@ -84,8 +84,13 @@ def fit(family: Family, trials: Sequence[Trial], wanted: np.ndarray) -> Fit | No
     Args:
         trials: the tests. wanted: what comes out of all of them with finite elements [J] (k,).
     """
+    firsts = np.cumsum([0] + [len(trial.names) for trial in trials])[:-1]
     held = np.concatenate([np.full(len(trial.names), not trial.free) for trial in trials])
-    share = wanted / np.where(held, wanted[held].max(), wanted[~held].max(initial=0.0))
+    # what gives in far swings far
+    far = np.concatenate(
+        [np.concatenate([np.arange(len(t.pairs)), t.swings]) + first for t, first in zip(trials, firsts, strict=True)]
+    )
+    share = wanted[far] / np.where(held, wanted[far][held].max(), wanted[far][~held].max(initial=0.0))
     sound = share > LEAST
     grip = np.array([1.0 - trial.loose.mean() for trial in trials])
     grip = np.where(grip > 0.0, (grip / grip.max()) ** GRIP, FREE_WEIGHT)
@@ -99,7 +104,15 @@ def fit(family: Family, trials: Sequence[Trial], wanted: np.ndarray) -> Fit | No
             fields = family.answers(logs, trial)
             off.append(trial.values(fields))
             first, second = trial.pairs.T
-            slopes.append(-family.energies(logs, fields[first], fields[second]))
+            changes = -family.energies(logs, fields[first], fields[second])
+            slopes.append(changes)
+            if len(trial.swings):
+                u = fields[trial.swings]
+                heavy = trial.mass[:, None] * u
+                follow = family.answers(logs, dataclasses.replace(trial, loads=heavy * trial.loose[:, None]))
+                moved, work = (u * heavy).sum(axis=(1, 2)), off[-1][trial.swings]
+                change = -2.0 * family.energies(logs, u, follow) / moved[:, None]
+                slopes.append(off[-1][len(first) :, None] * (change - changes[trial.swings] / work[:, None]))
         work = np.concatenate(off)
         # what gives in the wrong way counts as if it hardly gave in
         work = np.where(sound, np.maximum(work, LEAST * np.abs(wanted)), 1.0)

@@ -26,6 +26,8 @@ class Trial:
 
     Attributes:
         names: of the tests. pairs: their loads (k, 2). loads: (t, n, 3) [N].
+        mass: of the particles (n,) [kg].
+        swings: loads whose answers are looked at as swings, too: the last tests (s,).
         loose: which particles may move (n,), 1 or 0.
         free: whether all of them may.
     """
@@ -33,12 +35,20 @@ class Trial:
     names: tuple[str, ...]
     pairs: np.ndarray
     loads: np.ndarray
+    mass: np.ndarray
+    swings: np.ndarray
     loose: np.ndarray
     free: bool
 
     def values(self, fields: np.ndarray) -> np.ndarray:
-        """The work of each test (k,) [J], from displacements (t, n, 3) under each load."""
-        return (self.loads[self.pairs[:, 1]] * fields[self.pairs[:, 0]]).sum(axis=(1, 2))
+        """The work of each test [J], then of each swing the square of its duration [s^2], from displacements (t, n, 3).
+
+        A body that swings as it gives in has the squared frequency (work of the load) / sum m u^2 (Rayleigh).
+        """
+        work = (self.loads[self.pairs[:, 1]] * fields[self.pairs[:, 0]]).sum(axis=(1, 2))
+        u = fields[self.swings]
+        moved = (self.mass[:, None] * u**2).sum(axis=(1, 2))
+        return np.concatenate([work, moved / np.maximum((self.loads[self.swings] * u).sum(axis=(1, 2)), 1e-300)])
 
 
 def rigid_modes(x: np.ndarray) -> np.ndarray:
@@ -55,11 +65,11 @@ def principal_axes(x: np.ndarray, mass: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(axes[:, ::-1].T)
 
 
-def trials(x: np.ndarray, mass: np.ndarray, sides: str = "all", *, free: bool = True) -> list[Trial]:
+def trials(x: np.ndarray, mass: np.ndarray, sides: str = "all", *, swings: bool = True) -> list[Trial]:
     """The tests of a body at x (n, 3) [m] of masses (n,) [kg].
 
-    It is free, if that is asked for, and held at both ends of its longest side by a deep part ('ends'), by a thin part
-    too ('thin'), and by deep parts of its other sides ('all').
+    It is held at both ends of its longest side by a deep part ('ends'), by a thin part too ('thin'), and by deep parts
+    of its other sides ('all'). Where swings are looked at, it is free besides.
 
     Sides and loads are along the axes of the mesh, as bodies stand on their foot and hang from their top.
 
@@ -67,9 +77,10 @@ def trials(x: np.ndarray, mass: np.ndarray, sides: str = "all", *, free: bool = 
     are: what they bend is what a body bends like that moves, or hangs.
     """
     found: list[Trial] = []
-    if free:
+    if swings:
         loads = free_loads(x, mass, principal_axes(x, mass))
-        found.append(Trial(FREE, np.stack([np.arange(len(FREE))] * 2, axis=1), loads, np.ones(len(x)), True))
+        alone = np.stack([np.arange(len(FREE))] * 2, axis=1)
+        found.append(Trial(FREE, alone, loads, mass, np.arange(0), np.ones(len(x)), True))
     extent = np.ptp(x, axis=0)
     size = float(extent.max())
     longest, *others = np.argsort(-extent, kind="stable")
@@ -79,6 +90,7 @@ def trials(x: np.ndarray, mass: np.ndarray, sides: str = "all", *, free: bool = 
     if sides == "all":
         places += [(side, DEEP) for side in others if extent[side] > SHALLOW * size]
     masks: list[np.ndarray] = []
+    kinds = ("", " end", " swing") if swings else ("", " end")
     for axis, depth in places:
         for sign in (1.0, -1.0):
             loose = loose_part(sign * x[:, axis], depth)
@@ -92,9 +104,10 @@ def trials(x: np.ndarray, mass: np.ndarray, sides: str = "all", *, free: bool = 
             each = np.stack([mass * loose, mass * far * loose.mean() / far.mean()])
             loads = 0.5 * size * each[:, None, :, None] * np.eye(3)[None, :, None, :]
             side = f"{'thin ' if depth == THIN else ''}{AXES[axis]}{'-' if sign > 0.0 else '+'}"
-            names = (f"{side} {AXES[k]}{what}" for what in ("", " end") for k in range(3))
+            names = (f"{side} {AXES[k]}{what}" for what in kinds for k in range(3))
             pairs = np.array([(k, k + rest) for rest in (0, 3) for k in range(3)])
-            found.append(Trial(tuple(names), pairs, loads.reshape(6, len(x), 3), loose, False))
+            looked = np.arange(3 if swings else 0)
+            found.append(Trial(tuple(names), pairs, loads.reshape(6, len(x), 3), mass, looked, loose, False))
     return found
 
 
