@@ -119,7 +119,7 @@ def test_loads_neither_push_nor_turn_what_is_free():
         sums = [(load * mode).sum() for mode in rigid_modes(x)]
         assert np.abs(sums).max() < 1e-12
     assert [len(trials(x, mass, sides)) for sides in ("ends", "thin")] == [3, 4]
-    assert not any(trial.free for trial in trials(x, mass, free=False))
+    assert not any(trial.free or len(trial.swings) for trial in trials(x, mass, swings=False))
     for trial in tests[1:]:
         assert 0.3 < trial.loose.mean() < 1.0 and trial.loads.shape == (6, len(x), 3)
         assert np.abs(trial.loads[:, trial.loose == 0.0]).max() == 0.0
