@@ -33,7 +33,12 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--substeps", type=int, metavar="N", help="steps per frame; chosen if not given")
     parser.add_argument("--clusters", type=int, metavar="N", help="clusters of shape-matched bodies")
     parser.add_argument("--mode", choices=("rigid", "linear", "quadratic"), help="goals of shape-matched bodies")
-    parser.add_argument("--calibrate", action="store_true", help="fit methods to finite elements first")
+    parser.add_argument(
+        "--calibrate",
+        choices=("auto", "on", "off"),
+        default="auto",
+        help="whether methods are fitted to finite elements first, as for bodies of a scene (auto)",
+    )
     parser.add_argument("--device", default="cpu", metavar="DEVICE", help="cpu (the default), cuda:0 or auto")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all that was measured as JSON")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="also draw what was watched, as PNG")
