@@ -29,6 +29,7 @@ STRONG = 1.0
 """Logarithm of the pull over that of the formulas beyond which it costs."""
 DEAR = 0.2
 """What it costs then, as the miss of a test that is as large as the logarithm."""
+FAITH_IN_VOLUME = 3.0
 FAITH = 0.02
 FAITH_IN_CLUSTERS = 0.05
 """How much a change counts of a number of a whole body, and of a cluster, as the miss of a test that is as large."""
@@ -59,8 +60,8 @@ class SpringFamily:
         springs = spring_stiffness(x, elements.springs)
         volumes = volume_stiffness(x, elements.tets, material.young)
         bulk = constants.volume_modulus / material.young
-        # volumes should be kept about as well as the material says, and not cost many more steps
-        faith = np.array([0.02, 0.5 if bulk > 0.0 else STUCK])
+        # volumes should be kept about as well as the material says: firmer ones blow up where a body is squeezed flat
+        faith = np.array([FAITH, FAITH_IN_VOLUME if bulk > 0.0 else STUCK])
         level, _ = thinnest_levels(springs.plus(volumes, 1.0, 1.0), x)
         return SpringFamily(springs, volumes, level, elements.mass, np.log([1.0, max(bulk, 1e-9)]), faith)
 

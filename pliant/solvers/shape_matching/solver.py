@@ -88,7 +88,9 @@ class ShapeMatching:
             self.most_substeps = CALIBRATED_SUBSTEPS
         rests = [rest for group in self.groups for rest in group.rests]
         count = sum(len(rest.member) if isinstance(rest, RestClusters) else 4 * rest.count for rest in rests)
-        self.substep_cost = COST * count
+        # sheets and loose points are left to the usual number
+        solids = all(body.tets[1] > body.tets[0] for body in bodies)
+        self.substep_cost = COST * count if solids else None
         self.body_index = wp.array(model.particles.body - model.particles.body[self.first], dtype=int, device=device)
         materials = [body.material for body in bodies]
         self.friction = wp.array([(m.friction, m.holding) for m in materials], dtype=wp.vec2, device=device)
