@@ -36,7 +36,6 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--calibrate",
         choices=("auto", "on", "off"),
-        default="auto",
         help="whether methods are fitted to finite elements first, as for bodies of a scene (auto)",
     )
     parser.add_argument("--device", default="cpu", metavar="DEVICE", help="cpu (the default), cuda:0 or auto")
@@ -92,7 +91,7 @@ def action(args: argparse.Namespace) -> int:
     body = lab.body_of(args.body, args.tets) if args.body else None
     how = {"size": args.size, "frame_dt": frame_dt, "substeps": args.substeps, "device": device}
     if not args.sheet:
-        how |= {"body": body, "calibrate": args.calibrate}
+        how |= {"body": body, "calibrate": args.calibrate or "auto"}
     run, every = (lab.test_sheet, lab.SHEET_TESTS) if args.sheet else (lab.test_material, lab.TESTS)
     found = []
     for method in methods:
