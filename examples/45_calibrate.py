@@ -1,7 +1,8 @@
-"""Calibration: two numbers of a method are fitted to finite elements of a body's own mesh.
+"""Calibration: a method is fitted to finite elements of a body's own mesh.
 
-The fit is made once for a mesh and kept on disk. `calibrate=True` takes it, or makes it; the notes of the simulation
-say how far the body is off before and after. On the command line: `pliant calibrate bunny --method shape_matching`.
+That is done by itself wherever a material says how stiff a body is, once for a mesh. `calibrate=False` leaves the
+method's own formulas; the notes of the simulation say how far the body is off before and after. On the command line:
+`pliant calibrate bunny --method shape_matching`.
 """
 
 import pliant

@@ -29,6 +29,8 @@ class Plan:
         wanted_dt: longest step that resolves what was asked for [s]; infinity where none is asked for.
         methods: integrator and iterations of each method in use.
         softer: whether some body is softer than its material at this step.
+        softness: about by which share the softest gives in too far; 0 where it is not known.
+        cost: about what a frame takes one core [ms], besides contacts; None where it is not known.
     """
 
     substeps: int
@@ -38,6 +40,8 @@ class Plan:
     wanted_dt: float
     methods: dict[str, dict[str, Any]]
     softer: bool
+    softness: float = 0.0
+    cost: float | None = None
 
     def text(self) -> str:
         """The plan in words."""
@@ -48,10 +52,13 @@ class Plan:
         limit = "steps of any length are stable"
         if math.isfinite(self.stable_dt):
             limit = f"steps up to {1e3 * self.stable_dt:.3g} ms are stable"
-        return (
-            f"{self.substeps} substeps of {1e3 * self.dt:.3g} ms per frame, {REASONS[self.reason]}; {limit}; "
-            f"{' and '.join(ways)}"
-        )
+        text = f"{self.substeps} substeps of {1e3 * self.dt:.3g} ms per frame, {REASONS[self.reason]}; {limit}; "
+        text += " and ".join(ways)
+        if self.cost is not None:
+            text += f"; about {self.cost:.2g} ms a frame on one core"
+        if self.softness >= 0.01:
+            text += f"; bodies give in up to about {100.0 * self.softness:.2g} % too far at this step"
+        return text
 
     def as_dict(self) -> dict[str, Any]:
         """The plan as plain data."""
@@ -68,7 +75,21 @@ def make_plan(sim: Simulation, reason: str, wanted: float) -> Plan:
         )
         methods[solver.name] = {key: getattr(solver.settings, key) for key in shown if hasattr(solver.settings, key)}
     softer = any(solver.is_held(sim.dt) for solver in sim.solvers)
-    return Plan(sim.substeps, sim.dt, reason, sim.stable_dt, wanted, methods, softer)
+    cost = substep_cost(sim)
+    frame = None if cost is None else 1e3 * cost * sim.substeps
+    return Plan(sim.substeps, sim.dt, reason, sim.stable_dt, wanted, methods, softer, softness(sim), frame)
+
+
+def substep_cost(sim: Simulation) -> float | None:
+    """About what a substep takes one core [s]; None where a method does not know, or bodies meet."""
+    costs = [getattr(solver, "substep_cost", None) for solver in sim.solvers]
+    known = [cost for cost in costs if cost is not None]
+    return None if len(known) < len(costs) or sim.body_contacts.active else sum(known)
+
+
+def softness(sim: Simulation) -> float:
+    """About by which share the softest body gives in farther than its material, for want of steps."""
+    return max((solver.softness(sim.dt) for solver in sim.solvers if hasattr(solver, "softness")), default=0.0)
 
 
 def advice(sim: Simulation, ms_per_frame: float) -> str:

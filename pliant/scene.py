@@ -13,7 +13,7 @@ import numpy as np
 
 from pliant.assembly import BodyEntry, assemble
 from pliant.attachments import AttachmentEntry, Attachments, check_free
-from pliant.calibration.calibrate import calibrated
+from pliant.calibration.background import begin, calibrated
 from pliant.collide.collider import Collider
 from pliant.collide.pipeline import Pipeline
 from pliant.collide.soft.settings import ContactSettings, as_contact
@@ -88,8 +88,8 @@ class SceneSettings(Described):
         20.0, "a spring longer than this times its rest length counts as a blow-up", above=1.0
     )
     calibrate: str = setting(
-        "off",
-        "bodies are fitted to finite elements: 'on', 'auto' where the fit is on disk already, or 'off'",
+        "auto",
+        "bodies are fitted to finite elements: 'auto' where it takes little time, 'on' however long it takes, or 'off'",
         choices=CALIBRATE,
     )
     air_density: float = setting(1.2, "density of the air that is the wind", unit="kg/m^3", low=0.0, high=1e4)
@@ -193,8 +193,8 @@ class Scene(SceneColliders, SceneHolding):
                 splits, over the number it has.
             wrinkles: let a sheet be seen as a finer surface with waves where it is compressed: a `Wrinkles`, a table of
                 its settings, or True.
-            calibrate: fit the method to finite elements of the same mesh: True or 'on', 'auto' to take a fit that is on
-                disk already, False or 'off'; as the scene says if not given.
+            calibrate: fit the method to finite elements of the same mesh: 'auto' where it takes little time, True or
+                'on' however long it takes, False or 'off'; as the scene says if not given.
         """
         name = new_name(name, "body", [b.name for b in self.bodies])
         where = f"body '{name}'"
@@ -379,7 +379,10 @@ class Scene(SceneColliders, SceneHolding):
             options.setdefault("mass_shift", MASS_SHIFT)
         if options.get("raw") is None:
             options.setdefault("fill", body.fill)
-        return self.add_body(solid, material, skin=body.carried, **options)
+        added = self.add_body(solid, material, skin=body.carried, **options)
+        # while the next is prepared
+        begin(self.bodies[-1], self.settings.calibrate)
+        return added
 
     def configure(self, method: str, **settings: Any) -> None:
         """Set settings of a method, such as ``configure("mass_spring", integrator="verlet")``."""
@@ -410,7 +413,7 @@ class Scene(SceneColliders, SceneHolding):
         device = pick_device(device)
         # bodies of one method stand together, so that each solver owns one run of particles
         entries = sorted(self.bodies, key=lambda b: (b.method, solver_class(b.method).rank(b.spec)))
-        model = assemble([calibrated(entry, entry.calibrate or self.settings.calibrate) for entry in entries])
+        model = assemble(calibrated(entries, self.settings.calibrate))
         model.check()
         given = model.particles
         state = State(given.rest, given.velocity, given.mass, device, len(model.bodies))

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import Any
 
 from pliant.errors import InputError
 from pliant.forces.inside import stable_step_with
-from pliant.plan import make_plan
+from pliant.plan import make_plan, softness, substep_cost
 from pliant.simulation import SAFETY, Simulation
 
 MOST_SUBSTEPS = 100_000
 # Substeps beyond which the user is told what would need fewer.
 MANY_SUBSTEPS = 500
-# Substeps that are spent on resolving a motion which a longer step would only slow down.
+# Substeps that are spent on resolving a motion which a longer step would only slow down, whatever they cost; and where
+# they cost little.
 RESOLVING_SUBSTEPS = 8
+CHEAP_SUBSTEPS = 60
+# Part of a frame that may be spent on the latter, by one core.
+REAL_TIME = 0.5
+# Softness that is not worth a word.
+SLIGHT = 0.1
 # Substeps that are spent on contacts of fast bodies with thin ones.
 MEETING_SUBSTEPS = 60
 
@@ -30,9 +37,9 @@ def choose_substeps(sim: Simulation, asked: int | None, name: str) -> None:
     needed = fewest if math.isinf(sim.stable_dt) else math.ceil(frame_dt / (SAFETY * max(sim.stable_dt, 1e-30)))
     reason = "stable" if needed > fewest else "least"
     wanted = min(solver.wanted_step() for solver in sim.solvers)
+    affordable = _affordable(sim)
     for solver in sim.solvers:
-        most = getattr(solver, "most_substeps", RESOLVING_SUBSTEPS)
-        resolving = min(math.ceil(frame_dt / solver.wanted_step()), most)
+        resolving = min(math.ceil(frame_dt / solver.wanted_step()), max(_always(solver, frame_dt), affordable))
         if resolving > needed:
             needed, reason = resolving, "resolved"
     meeting = getattr(sim.body_contacts, "wanted_step", lambda: math.inf)()
@@ -67,12 +74,27 @@ def choose_substeps(sim: Simulation, asked: int | None, name: str) -> None:
         )
 
 
+def _always(solver: Any, frame_dt: float) -> int:
+    """Substeps that a method is given for its stiffness, whatever they cost."""
+    rough = getattr(solver, "rough_step", None)
+    most = getattr(solver, "most_substeps", RESOLVING_SUBSTEPS)
+    return most if rough is None else min(math.ceil(frame_dt / rough()), most)
+
+
+def _affordable(sim: Simulation) -> int:
+    """Substeps of a frame that one core does in real time; none where what they cost is not known."""
+    cost = substep_cost(sim)
+    return 0 if cost is None else min(math.floor(REAL_TIME * sim.frame_dt / cost), CHEAP_SUBSTEPS)
+
+
 def _note_coarse_step(sim: Simulation, wanted: float) -> None:
     """Tell where a step is too long for a stiffness: the body is as stiff as the step allows, and no stiffer."""
     if any(solver.is_held(sim.dt) for solver in sim.solvers):
+        soft = softness(sim)
+        share = f" by about {100.0 * soft:.0f} %" if soft >= SLIGHT else ""
         sim.notes.append(
             f"A step of {sim.dt:.3g} s is too long for the stiffest body, which is stable but softer than its "
-            f"material; with {math.ceil(sim.frame_dt / wanted)} substeps it is as stiff as that."
+            f"material{share}; with {math.ceil(sim.frame_dt / wanted)} substeps it is as stiff as that."
         )
 
 

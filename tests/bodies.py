@@ -70,8 +70,11 @@ def shuffled(mesh, seed=0):
 
 
 def make_scene(mesh, material=None, *, gravity=STILL, frame_dt=1 / 60, substeps=None, method="mass_spring", **settings):
-    """A scene of one body; what is left of the keywords is the solver's settings, `body` the body's keywords."""
-    body = {**settings.pop("body_options", {}), **settings.pop("body", {})}
+    """A scene of one body; what is left of the keywords is the solver's settings, `body` the body's keywords.
+
+    The body is as its method's own formulas have it, unless it is to be calibrated.
+    """
+    body = {"calibrate": "off", **settings.pop("body_options", {}), **settings.pop("body", {})}
     stretch_limit = settings.pop("stretch_limit", 20.0)
     scene = Scene(gravity=gravity, frame_dt=frame_dt, substeps=substeps, stretch_limit=stretch_limit)
     scene.add_body(mesh, Material() if material is None else material, method=method, name="body", **body)

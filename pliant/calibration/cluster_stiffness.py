@@ -1,4 +1,4 @@
-"""Stiffness at rest of shape matching: the second derivative of its energy, over the square of the frequency."""
+"""Stiffness at rest of shape matching, in parts, and a direct solver for it."""
 
 from __future__ import annotations
 
@@ -8,64 +8,107 @@ import numpy as np
 
 from pliant.solvers.shape_matching.rest import RestClusters, functions
 
+PARTS = ("left", "strain", "volume", "bend")
+FAINT = 1e-7
+"""Part of the mass that is added to the stiffness of a free body, so that it stays where it is."""
+
 
 @dataclasses.dataclass(eq=False)
 class ClusterStiffness:
-    """The energy of `solvers/shape_matching/energy.py` in parts: K = w^2 (left + (1 - beta) strain + beta volume).
+    """The second derivative of the energy of `solvers/shape_matching/energy.py` over the squared frequency, at rest.
 
-    Each is a quadratic form of the members' places less what the clusters' sums say: with q the moments of the
-    displacements (c, 3, order) about the centre, `left` is sum w |u|^2 - q Inv q, `strain` and `volume` are forms of q
-    alone.
+    With Q the means of the displacements over a cluster and their moments with its functions (3, 1 + order), what a
+    cluster takes is sum m |u|^2 + Q left Q for what a fit leaves, and Q form Q for stretch and shear, for volume, and
+    for bend and twist. So the whole is a diagonal and a matrix of low rank, which is solved with exactly by the
+    formula of Woodbury: the unknowns are the Q of all clusters.
 
     Attributes:
-        rest: the clusters. basis: functions of the members, means left out (k, order).
-        forms: left, strain and volume as forms of q (3, c, 3 order, 3 order).
-        count: particles.
+        rest: the clusters.
+        share: what each cluster has of each particle's mass (c, n) [kg].
+        gather: turns displacements into Q, coordinate by coordinate (n, c (1 + order)).
+        forms: see `PARTS` (4, c, 3, 1 + order, 3, 1 + order).
+        metric: second moments of the functions of each cluster (c, order, order).
     """
 
     rest: RestClusters
-    basis: np.ndarray
+    share: np.ndarray
+    gather: np.ndarray
     forms: np.ndarray
-    owner: np.ndarray
-    count: int
-
-    def __post_init__(self) -> None:
-        self.by_particle = np.argsort(self.rest.member, kind="stable")
-        self.particles, self.first = np.unique(self.rest.member[self.by_particle], return_index=True)
+    metric: np.ndarray
 
     @staticmethod
-    def of(rest: RestClusters, count: int, keep_volume: bool) -> ClusterStiffness:
+    def of(rest: RestClusters, count: int) -> ClusterStiffness:
         order = rest.means.shape[1]
         owner = np.repeat(np.arange(rest.count), np.diff(rest.starts))
         basis = functions(rest.rest, order) - rest.means[owner]
-        return ClusterStiffness(rest, basis, _forms(rest, basis, keep_volume), owner, count)
+        gather = np.zeros((count, rest.count, 1 + order))
+        gather[rest.member, owner, 0] = rest.weight
+        gather[rest.member, owner, 1:] = rest.weight[:, None] * basis
+        share = np.zeros((rest.count, count))
+        share[owner, rest.member] = rest.weight * rest.mass[owner]
+        moments = np.add.reduceat(rest.weight[:, None, None] * basis[:, :, None] * basis[:, None, :], rest.starts[:-1])
+        forms = np.zeros((len(PARTS), rest.count, 3, 1 + order, 3, 1 + order))
+        forms[:, :, :, 1:, :, 1:] = _forms(rest, moments).reshape(len(PARTS), rest.count, 3, order, 3, order)
+        for i in range(3):
+            forms[0, :, i, 0, i, 0] = -1.0
+        forms *= rest.mass[:, None, None, None, None]
+        return ClusterStiffness(rest, share, gather.reshape(count, -1), forms, moments)
 
     def products(self, u: np.ndarray) -> np.ndarray:
-        """The three parts times displacements (n, 3): (3, n, 3), or times several at once (n, 3, k)."""
-        if u.ndim == 2:
-            return self.products(u[..., None])[..., 0]
-        rest, owner = self.rest, self.owner
-        moved = u[rest.member]
-        centre = np.add.reduceat(rest.weight[:, None, None] * moved, rest.starts[:-1])
-        arm = moved - centre[owner]
-        weighed = rest.weight[:, None] * self.basis
-        moments = np.add.reduceat(arm[:, :, None, :] * weighed[:, None, :, None], rest.starts[:-1])
-        flat = moments.reshape(rest.count, -1, u.shape[2])
-        scale = (rest.weight * rest.mass[owner])[:, None, None]
-        out = np.zeros((3, *u.shape))
-        for part in range(3):
-            answer = np.matmul(self.forms[part], flat).reshape(rest.count, 3, -1, u.shape[2])
-            pull = np.einsum("kijl,kj->kil", answer[owner], self.basis)
-            if part == 0:
-                pull = arm + pull
-            out[part, self.particles] = np.add.reduceat((scale * pull)[self.by_particle], self.first)
+        """Each of the parts times displacements (n, 3): (4, n, 3)."""
+        q = (self.gather.T @ u).reshape(self.rest.count, -1, 3)
+        pulls = np.einsum("pciajb,cbj->pcai", self.forms, q).reshape(len(self.forms), -1, 3)
+        out = np.matmul(self.gather, pulls)
+        out[0] += self.share.sum(axis=0)[:, None] * u
         return out
 
+    def energies(self, fields: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Work of fields (t, n, 3) against the forces of others, of each part of each cluster: (4, c, t)."""
+        one, other = self._moments(fields), self._moments(others)
+        size = one.shape[1]
+        out = np.stack([(other * np.matmul(form.reshape(-1, size, size), one)).sum(axis=1) for form in self.forms])
+        out[0] += self.share @ (fields * others).sum(axis=2).T
+        return out
 
-def _forms(rest: RestClusters, basis: np.ndarray, keep_volume: bool) -> np.ndarray:
-    """Matrices that turn moments q of displacements into the derivatives of the three energies by q."""
+    def _moments(self, fields: np.ndarray) -> np.ndarray:
+        """Q of fields (t, n, 3), for each cluster as a vector (c, 3 (1 + order), t)."""
+        q = np.einsum("nf,tni->fit", self.gather, fields, optimize=True)
+        q = q.reshape(self.rest.count, -1, 3, len(fields)).transpose(0, 2, 1, 3)
+        return q.reshape(self.rest.count, -1, len(fields))
+
+    def solve(self, weights: np.ndarray, loads: np.ndarray, loose: np.ndarray) -> np.ndarray:
+        """Displacements (t, n, 3) under loads (t, n, 3).
+
+        Args:
+            weights: of each part of each cluster (4, c). loose: which particles may move (n,), 1 or 0.
+        """
+        clusters, rows = self.rest.count, self.gather.shape[1]
+        inverse = loose / ((weights[0] + FAINT * weights.max(axis=0)) @ self.share)
+        meet = (self.gather.T @ (inverse[:, None] * self.gather)).reshape(rows, clusters, -1)
+        form = np.einsum("pc,pciajb->ciajb", weights, self.forms)
+        wide = rows // clusters
+        flat = form.transpose(0, 2, 1, 3, 4).reshape(clusters, wide, -1)
+        coupled = np.matmul(meet.transpose(1, 0, 2), flat).reshape(clusters, rows, 3, 3, wide)
+        matrix = coupled.transpose(2, 1, 3, 0, 4).reshape(3 * rows, 3 * rows)
+        matrix[np.diag_indices(len(matrix))] += 1.0
+        right = np.einsum("nf,tni->ift", self.gather * inverse[:, None], loads, optimize=True)
+        q = np.linalg.solve(matrix, right.reshape(3 * rows, -1)).reshape(3, clusters, wide, -1)
+        pulls = np.einsum("ciajb,jcbt->icat", form, q, optimize=True).reshape(3, rows, -1)
+        return inverse[None, :, None] * (loads - np.einsum("nf,ift->tni", self.gather, pulls, optimize=True))
+
+    def reach(self, weights: np.ndarray) -> np.ndarray:
+        """The largest eigenvalue of each cluster (c,), over the mass: of the first part alone it is its weight."""
+        values, vectors = np.linalg.eigh(self.metric)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+        own = np.einsum("pc,pciajb->ciajb", weights[1:] / self.rest.mass, self.forms[1:, :, :, 1:, :, 1:])
+        whole = np.einsum("cak,ciajb,cbl->cikjl", root, own, root, optimize=True)
+        size = 3 * root.shape[1]
+        return np.maximum(weights[0], np.linalg.eigvalsh(whole.reshape(-1, size, size)).max(axis=1))
+
+
+def _forms(rest: RestClusters, moments: np.ndarray) -> np.ndarray:
+    """Matrices that turn moments of displacements into the derivatives of the energies by them."""
     count, order = rest.count, rest.means.shape[1]
-    moments = np.add.reduceat(rest.weight[:, None, None] * basis[:, :, None] * basis[:, None, :], rest.starts[:-1])
     # the places whose moments are taken are in metres, those of the rest shape over the radius: the radii cancel but
     # for the functions, which stay as they are
     unit = np.eye(3 * order).reshape(3 * order, 3, order)
@@ -79,13 +122,18 @@ def _forms(rest: RestClusters, basis: np.ndarray, keep_volume: bool) -> np.ndarr
     for i, j, k, sign in ((2, 1, 0, 1), (1, 2, 0, -1), (0, 2, 1, 1), (2, 0, 1, -1), (1, 0, 2, 1), (0, 1, 2, -1)):
         cross[:, :, i, j] = sign * turn[:, :, k]
     whole = np.eye(3, order)[None] - rest.missing
-    strain = fit - np.einsum("cbij,cjk->cbik", cross, whole)
-    forms = np.zeros((3, count, 3 * order, 3 * order))
+    off = fit - np.einsum("cbij,cjk->cbik", cross, whole)
+    bent = np.zeros_like(off)
+    bent[..., :3] = -np.einsum("cbik,cjk->cbij", off[..., 3:], rest.slope)
+    bent[..., 3:] = off[..., 3:]
+    squared = lambda maps: np.einsum("caik,ckl,cbil->cab", maps, moments, maps, optimize=True)
+    forms = np.zeros((len(PARTS), count, 3 * order, 3 * order))
     forms[0] = -fit.reshape(count, 3 * order, -1).transpose(0, 2, 1)
-    forms[1] = np.einsum("caik,ckl,cbil->cab", strain, moments, strain)
-    if keep_volume:
-        grow = np.trace(fit[:, :, :, :3], axis1=2, axis2=3)
-        trace = np.trace(rest.inverse[:, :3, :3], axis1=1, axis2=2)
-        solid = np.where(rest.lacks == 0, 1.0 / np.maximum(trace, 1e-30), 0.0)
-        forms[2] = solid[:, None, None] * grow[:, :, None] * grow[:, None, :]
+    forms[1] = squared(off - bent)
+    grow = np.trace(fit[:, :, :, :3], axis1=2, axis2=3)
+    trace = np.trace(rest.inverse[:, :3, :3], axis1=1, axis2=2)
+    solid = np.where(rest.lacks == 0, 1.0 / np.maximum(trace, 1e-30), 0.0)
+    forms[2] = solid[:, None, None] * grow[:, :, None] * grow[:, None, :]
+    if order > 3:
+        forms[3] = squared(bent)
     return forms

@@ -1,175 +1,167 @@
-"""Two numbers of a method, fitted so that a body gives in to a few loads as finite elements do."""
+"""Numbers of a method, fitted so that a body gives in to a few loads by as much as finite elements do."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
-from pliant.calibration.conjugate import Product, solve
+from pliant.calibration.loads import Trial
 
-Bounds = tuple[tuple[float, float], tuple[float, float]]
-ROUNDS = 2
-"""How often the fields that a fit is made from are taken anew."""
-GRID = 13
-"""Values along each axis of the search."""
+FREE_WEIGHT = 0.3
+"""What the tests of a free body count, over those of one that is held: its sag is what is seen."""
+GRIP = 0.8
+"""Power of the part that is held, by which tests count: a body stands on its foot more often than on its ear."""
+FAR = 0.15
+"""Power of how far a body gives in, by which tests count."""
+LEAST = 1e-3
+"""What gives in less than this part of the most is not compared."""
+WORSE = 3.0
+"""What it counts besides that a test comes out worse than without a fit."""
+SLIGHT = 0.03
+"""Misses below this, as logarithms, are never worse."""
+LOOSE = 20.0
+"""Ratio to the finite elements' answer beyond which a test is left out; a body falls apart if half of them are."""
+PLANS = 12
+"""Small steps of which one is planned."""
+SETTLED = 1e-3
+"""Change of all numbers, as logarithms, at which a fit ends."""
+LONGEST = 1.5
+"""Largest change of a number in a step, as a logarithm."""
 
 
-@dataclasses.dataclass(eq=False)
-class Family:
-    """A stiffness that is a sum of parts, in terms of two numbers.
+class Family(Protocol):
+    """A body whose stiffness is a sum of parts, each in terms of one number.
 
     Attributes:
-        parts: each part times displacements (n, 3): (p, n, 3).
-        whole: for two numbers, the sum of the parts times several displacements (n, 3, k).
-        weights: from the two numbers to the weight of each part (p,).
-        inverse: what conjugate gradients are preconditioned with, for two numbers.
-        start: the two numbers without calibration. bounds: where they may lie.
-        log: whether each is searched by factors.
+        start: logarithms of the numbers without calibration (p,).
+        faith: how much a change of each counts, as the miss of one test that is as large (p,).
+        steps: most steps of a fit.
     """
 
-    parts: Callable[[np.ndarray], np.ndarray]
-    whole: Callable[[np.ndarray], Product]
-    weights: Callable[[np.ndarray], np.ndarray]
-    inverse: Callable[[np.ndarray], np.ndarray]
-    start: tuple[float, float]
-    bounds: Bounds
-    log: tuple[bool, bool]
+    start: np.ndarray
+    faith: np.ndarray
+    steps: int
 
-    def answers(self, numbers: np.ndarray, problem: Problem, start: np.ndarray) -> np.ndarray | None:
-        """Displacements (t, n, 3) under the loads; None if the body falls apart under one."""
-        whole, inverse = self.whole(numbers), self.inverse(numbers)
-        found = solve(whole, problem.loads, inverse, start=start, free=problem.free)
-        return None if found is None else problem.clean(found, problem.held)
+    def answers(self, logs: np.ndarray, trial: Trial) -> np.ndarray:
+        """Displacements (t, n, 3) under the loads of a trial; `LinAlgError` where there are none."""
+        ...
+
+    def costs(self, logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What the numbers cost besides, as misses of tests (k,), and their derivatives (k, p)."""
+        ...
+
+    def energies(self, logs: np.ndarray, fields: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Work of fields (k, n, 3) against the forces of others that each number stands for (k, p)."""
+        ...
 
 
 @dataclasses.dataclass(frozen=True)
 class Fit:
-    """The two numbers, and how far the answers are off before and after: of each test the root mean square distance
-    from the finite elements' answer, weighed by mass, over the root mean square of that answer."""
-
-    numbers: tuple[float, float]
-    before: tuple[float, ...]
-    after: tuple[float, ...]
-
-
-@dataclasses.dataclass(eq=False)
-class Problem:
-    """Loads (t, n, 3) on a body, which particles are free in each (t, n, 1), and what they do to it.
+    """What was found.
 
     Attributes:
-        clean: takes rigid motion out of fields of the free body; leaves the others as they are.
-        mass: [kg] (n,). wanted: answers of finite elements (t, n, 3), clean.
+        logs: logarithms of the numbers (p,).
+        before, after: logarithm of how far each test gives in, over the finite elements' answer.
+        weight: what each counts (k,), 0 for those of a free body.
     """
 
-    loads: np.ndarray
-    free: np.ndarray
-    mass: np.ndarray
-    wanted: np.ndarray
-    clean: Callable[[np.ndarray, np.ndarray], np.ndarray]
-
-    @property
-    def held(self) -> np.ndarray:
-        """Tests in which some particles are held (t,) bool."""
-        return self.free.reshape(len(self.free), -1).min(axis=1) == 0.0
-
-    def errors(self, fields: np.ndarray) -> np.ndarray:
-        weight = self.mass[None, :, None]
-        left = (weight * (fields - self.wanted) ** 2).sum(axis=(1, 2))
-        return np.sqrt(left / (weight * self.wanted**2).sum(axis=(1, 2)))
+    logs: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    weight: np.ndarray
 
 
-def fit(family: Family, problem: Problem) -> Fit | None:
-    """Fit so that the answers to the loads are near to the wanted ones; None if a body falls apart under a load.
+def fit(family: Family, trials: Sequence[Trial], wanted: np.ndarray) -> Fit | None:
+    """Fit so that the tests come out as those of finite elements; None if a body falls apart under a load.
 
-    The search is in the space of a few fields: those of the finite elements, and those of the method with the numbers
-    found so far. It costs a few solutions for any number of trials. Answers are compared as fields: what is too soft
-    then counts more than what is too stiff, which can be off by no more than the answer itself.
+    Levenberg-Marquardt on logarithms, so that too soft counts as much as too stiff. The work v f of a field u under a
+    load and of a field v under another changes with a number p by -(v K_p u), K_p the part of the stiffness that p
+    stands for: no system is solved for a derivative. What gives in far is seen most, and counts most.
+
+    Args:
+        trials: the tests. wanted: what comes out of all of them with finite elements [J] (k,).
     """
-    held = problem.held
-    numbers = np.array(family.start)
-    fields = family.answers(numbers, problem, problem.wanted)
-    if fields is None:
+    firsts = np.cumsum([0] + [len(trial.names) for trial in trials])[:-1]
+    held = np.concatenate([np.full(len(trial.names), not trial.free) for trial in trials])
+    # what gives in far swings far
+    far = np.concatenate(
+        [np.concatenate([np.arange(len(t.pairs)), t.swings]) + first for t, first in zip(trials, firsts, strict=True)]
+    )
+    share = wanted[far] / np.where(held, wanted[far][held].max(), wanted[far][~held].max(initial=0.0))
+    sound = share > LEAST
+    grip = np.array([1.0 - trial.loose.mean() for trial in trials])
+    grip = np.where(grip > 0.0, (grip / grip.max()) ** GRIP, FREE_WEIGHT)
+    weight = np.where(sound, np.maximum(share, LEAST) ** FAR, 0.0)
+    weight *= np.concatenate([np.full(len(trial.names), g) for trial, g in zip(trials, grip, strict=True)])
+    target = np.log(np.where(sound, wanted, 1.0))
+
+    def misses(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        off, slopes = [], []
+        for trial in trials:
+            fields = family.answers(logs, trial)
+            off.append(trial.values(fields))
+            first, second = trial.pairs.T
+            changes = -family.energies(logs, fields[first], fields[second])
+            slopes.append(changes)
+            if len(trial.swings):
+                u = fields[trial.swings]
+                heavy = trial.mass[:, None] * u
+                follow = family.answers(logs, dataclasses.replace(trial, loads=heavy * trial.loose[:, None]))
+                moved, work = (u * heavy).sum(axis=(1, 2)), off[-1][trial.swings]
+                change = -2.0 * family.energies(logs, u, follow) / moved[:, None]
+                slopes.append(off[-1][len(first) :, None] * (change - changes[trial.swings] / work[:, None]))
+        work = np.concatenate(off)
+        # what gives in the wrong way counts as if it hardly gave in
+        work = np.where(sound, np.maximum(work, LEAST * np.abs(wanted)), 1.0)
+        return np.log(work) - target, np.concatenate(slopes) / work[:, None]
+
+    def felt(off: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Misses with what is worse than before and their weights counted in, and the derivative by the miss."""
+        worse = np.maximum(np.abs(off) - np.maximum(np.abs(before), SLIGHT), 0.0)
+        return weight * (off + WORSE * np.sign(off) * worse), weight * np.where(worse > 0.0, 1.0 + WORSE, 1.0)
+
+    def cost(logs: np.ndarray, off: np.ndarray) -> float:
+        more = [felt(off)[0], family.faith * (logs - family.start), family.costs(logs)[0]]
+        return sum(float((part**2).sum()) for part in more)
+
+    def planned(logs: np.ndarray, off: np.ndarray, slopes: np.ndarray, damping: float) -> np.ndarray:
+        """The step that is best if misses go straight: what is felt of them has kinks, so it is found bit by bit."""
+        step = np.zeros_like(logs)
+        for _ in range(PLANS):
+            seen, rate = felt(off + slopes @ step)
+            dear, dearer = family.costs(logs + step)
+            rows = rate[:, None] * slopes
+            normal = rows.T @ rows + np.diag(family.faith**2) + dearer.T @ dearer
+            hold = damping * (np.diag(normal) + 1e-6)
+            down = -(rows.T @ seen + family.faith**2 * (logs + step - family.start) + dearer.T @ dear) - hold * step
+            step = step + 0.5 * np.linalg.solve(normal + np.diag(hold), down)
+        return step
+
+    try:
+        logs, (off, slopes) = family.start, misses(family.start)
+    except np.linalg.LinAlgError:
         return None
-    before = problem.errors(fields)
-    best, after = numbers, before
-    spaces = [np.concatenate([problem.wanted[rows], fields[rows]]) for rows in (~held, held)]
-    for _ in range(ROUNDS):
-        misses = [
-            _reduced(family, space, problem, rows)
-            for space, rows in zip(spaces, (~held, held), strict=True)
-            if rows.any()
-        ]
-        numbers = _search(family, misses, best)
-        fields = family.answers(numbers, problem, fields)
-        if fields is None:
-            break
-        errors = problem.errors(fields)
-        if (errors**2).sum() < (after**2).sum():
-            best, after = numbers, errors
-        spaces = [np.concatenate([space, fields[r]]) for space, r in zip(spaces, (~held, held), strict=True)]
-    return Fit((float(best[0]), float(best[1])), tuple(before.tolist()), tuple(after.tolist()))
-
-
-Miss = Callable[[np.ndarray], float]
-
-
-def _reduced(family: Family, space: np.ndarray, problem: Problem, rows: np.ndarray) -> Miss:
-    """How far answers to some of the loads are off, within a space of fields (k, n, 3), for two numbers."""
-    flat = space.reshape(len(space), -1)
-    flat = flat / np.linalg.norm(flat, axis=1, keepdims=True)
-    _, sizes, basis = np.linalg.svd(flat, full_matrices=False)
-    basis = basis[sizes > 1e-7 * sizes[0]].reshape(-1, *space.shape[1:])
-    small = np.stack([family.parts(mode) for mode in basis], axis=1)
-    parts = np.einsum("pani,bni->pab", small, basis)
-    pushes = np.einsum("kni,bni->kb", problem.loads[rows], basis)
-    wanted = np.einsum("kni,bni->kb", problem.wanted[rows], basis)
-    metric = np.einsum("ani,n,bni->ab", basis, problem.mass, basis)
-    size = np.einsum("ka,ab,kb->k", wanted, metric, wanted)
-
-    def miss(numbers: np.ndarray) -> float:
-        matrix = np.tensordot(family.weights(numbers), parts, axes=1)
+    before = off
+    # where a body hangs by a thread, no numbers help
+    weight = np.where(off > np.log(LOOSE), 0.0, weight)
+    if not np.isfinite(off).all() or (weight > 0.0)[held & sound].mean() < 0.5:
+        return None
+    least, damping = cost(logs, off), 1e-2
+    for _ in range(family.steps):
+        step = planned(logs, off, slopes, damping)
+        step *= min(1.0, LONGEST / max(float(np.abs(step).max()), 1e-30))
         try:
-            off = np.linalg.solve(matrix, pushes.T).T - wanted
+            new_off, new_slopes = misses(logs + step)
+            value = cost(logs + step, new_off)
         except np.linalg.LinAlgError:
-            return np.inf
-        return float((np.einsum("ka,ab,kb->k", off, metric, off) / size).sum())
-
-    return miss
-
-
-def _search(family: Family, problems: list[Miss], start: np.ndarray) -> np.ndarray:
-    """The numbers that miss least, by grids that close in."""
-    miss = lambda numbers: sum(problem(numbers) for problem in problems)
-    best, least = start, miss(start)
-    width = 1.0
-    lows, highs = _ends(family)
-    centre = None
-    for _ in range(9):
-        axes = []
-        for k in range(2):
-            if centre is None:
-                low, high = lows[k], highs[k]
-            else:
-                reach = 0.5 * width * (highs[k] - lows[k])
-                low, high = max(lows[k], centre[k] - reach), min(highs[k], centre[k] + reach)
-            axes.append(np.linspace(low, high, GRID))
-        for first in axes[0]:
-            for second in axes[1]:
-                trial = _numbers(family, first, second)
-                value = miss(trial)
-                if value < least:
-                    best, least = trial, value
-        centre = [np.log(best[k]) if family.log[k] else best[k] for k in range(2)]
-        width *= 0.3
-    return best
-
-
-def _ends(family: Family) -> tuple[list[float], list[float]]:
-    ends = [[np.log(v) if family.log[k] else v for v in family.bounds[k]] for k in range(2)]
-    return [e[0] for e in ends], [e[1] for e in ends]
-
-
-def _numbers(family: Family, first: float, second: float) -> np.ndarray:
-    return np.array([np.exp(v) if family.log[k] else v for k, v in enumerate((first, second))])
+            value = np.inf
+        if value < least:
+            logs, off, slopes, least, damping = logs + step, new_off, new_slopes, value, 0.2 * damping
+            if np.abs(step).max() < SETTLED:
+                break
+        else:
+            damping *= 8.0
+    return Fit(logs, before, off, np.where(held, weight, 0.0))

@@ -12,7 +12,7 @@ def add_parser(commands: Any) -> None:
         "compare",
         help="simulate a body by several methods and measure each against finite elements with small steps",
         description="The same scene under each method: error over time, time of a frame, stretch, change of volume.",
-        epilog="Such as: pliant compare bunny --methods mass_spring,shape_matching/clusters=12/calibrate,xpbd",
+        epilog="Such as: pliant compare bunny --methods mass_spring,shape_matching/clusters=12/calibrate=off,xpbd",
     )
     parser.add_argument(
         "asset", metavar="ASSET", help="a mesh file, a sample mesh, or a scene: a file (.toml) or a name"

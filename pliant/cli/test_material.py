@@ -33,7 +33,11 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--substeps", type=int, metavar="N", help="steps per frame; chosen if not given")
     parser.add_argument("--clusters", type=int, metavar="N", help="clusters of shape-matched bodies")
     parser.add_argument("--mode", choices=("rigid", "linear", "quadratic"), help="goals of shape-matched bodies")
-    parser.add_argument("--calibrate", action="store_true", help="fit methods to finite elements first")
+    parser.add_argument(
+        "--calibrate",
+        choices=("auto", "on", "off"),
+        help="whether methods are fitted to finite elements first, as for bodies of a scene (auto)",
+    )
     parser.add_argument("--device", default="cpu", metavar="DEVICE", help="cpu (the default), cuda:0 or auto")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all that was measured as JSON")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="also draw what was watched, as PNG")
@@ -87,7 +91,7 @@ def action(args: argparse.Namespace) -> int:
     body = lab.body_of(args.body, args.tets) if args.body else None
     how = {"size": args.size, "frame_dt": frame_dt, "substeps": args.substeps, "device": device}
     if not args.sheet:
-        how |= {"body": body, "calibrate": args.calibrate}
+        how |= {"body": body, "calibrate": args.calibrate or "auto"}
     run, every = (lab.test_sheet, lab.SHEET_TESTS) if args.sheet else (lab.test_material, lab.TESTS)
     found = []
     for method in methods:

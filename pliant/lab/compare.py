@@ -149,7 +149,7 @@ def compare(
 
     Args:
         source: a mesh file, a sample mesh, a mesh, or a function from a `Way` to a `Scene` of your own.
-        methods: such as 'mass_spring', 'shape_matching/clusters=8/calibrate', 'xpbd/iterations=20'.
+        methods: such as 'mass_spring', 'shape_matching/clusters=8/calibrate=off', 'xpbd/iterations=20'.
         material: of the body. scene: 'lean': held at its foot and pulled sideways, 'hang' from its top, or 'drop'
             onto a floor.
         tets: about how many the body gets. size: its largest extent [m].

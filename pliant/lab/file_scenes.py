@@ -21,7 +21,7 @@ def scene_of_file(path: str | os.PathLike) -> Callable[[Way], Scene]:
             spec = entry.spec
             if way.matching:
                 spec = dataclasses.replace(spec, matching=as_matching(way.matching, "matching"))
-            how = "on" if way.calibrate else entry.calibrate
+            how = entry.calibrate if way.calibrate == "auto" else way.calibrate
             scene.bodies[k] = dataclasses.replace(entry, spec=spec, calibrate=how)
         return scene
 

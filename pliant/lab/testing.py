@@ -114,7 +114,7 @@ def test_material(
     settings: Mapping[str, Any] | None = None,
     frame_dt: float | None = None,
     substeps: int | None = None,
-    calibrate: bool = False,
+    calibrate: bool | str = "auto",
     device: str = "cpu",
 ) -> MaterialTest:
     """Test a material under a method, on a bar and a ball, or on a body of your own.
@@ -129,7 +129,7 @@ def test_material(
         matching: settings of a shape-matched body. settings: of the method.
         frame_dt: duration of a frame [s]; a 24th of the period if not given.
         substeps: steps per frame; chosen if not given.
-        calibrate: fit the method to finite elements first.
+        calibrate: whether the method is fitted to finite elements first, as for a body of a scene.
         device: where it runs.
     """
     stuff = as_material(material, "test.material")

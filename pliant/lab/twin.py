@@ -26,7 +26,7 @@ class Method:
         name: of the method. settings: of the method. matching: of a shape-matched body.
         frame_dt: duration of a frame [s]; from the period of the motion if None.
         substeps: steps per frame; chosen if None.
-        calibrate: fit it to finite elements first.
+        calibrate: whether it is fitted to finite elements first, as for a body of a scene.
         device: where it runs.
     """
 
@@ -35,7 +35,7 @@ class Method:
     matching: Mapping[str, Any] | None = None
     frame_dt: float | None = None
     substeps: int | None = None
-    calibrate: bool = False
+    calibrate: bool | str = "auto"
     device: str = "cpu"
 
 

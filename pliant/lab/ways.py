@@ -21,7 +21,7 @@ class Way:
     Attributes:
         name: what it is called. method: of the bodies.
         settings: of the method. matching: of shape-matched bodies.
-        calibrate: whether bodies are fitted to finite elements first.
+        calibrate: whether bodies are fitted to finite elements first: 'auto', 'on' or 'off'.
         substeps: steps per frame; chosen if None.
     """
 
@@ -29,12 +29,12 @@ class Way:
     method: str
     settings: dict[str, Any] = dataclasses.field(default_factory=dict)
     matching: dict[str, Any] = dataclasses.field(default_factory=dict)
-    calibrate: bool = False
+    calibrate: str = "auto"
     substeps: int | None = None
 
 
 def as_way(text: str | Way) -> Way:
-    """A way from text: ``fem``, ``shape_matching/clusters=8/calibrate``, ``xpbd/iterations=20/substeps=10``."""
+    """A way from text: ``fem``, ``shape_matching/clusters=8/calibrate=off``, ``xpbd/iterations=20/substeps=10``."""
     if isinstance(text, Way):
         return text
     method, *options = (part.strip() for part in text.split("/"))
@@ -42,11 +42,11 @@ def as_way(text: str | Way) -> Way:
     tables: list[tuple[type, dict[str, Any]]] = [(solver.Settings, {})]
     if solver.shares_rest:
         tables.append((Matching, {}))
-    calibrate, substeps = False, None
+    calibrate, substeps = "auto", None
     for option in options:
         key, equals, value = option.partition("=")
-        if key == "calibrate" and not equals:
-            calibrate = True
+        if key == "calibrate" and (not equals or value in ("auto", "on", "off")):
+            calibrate = value or "on"
             continue
         if key == "substeps" and value.isdecimal() and int(value) > 0:
             substeps = int(value)

@@ -198,9 +198,7 @@ def scene_table() -> Table:
             ),
             "warp": Vector("direction of the warp of a cloth, as its mesh lies; from its texture, or x, if not given"),
             "calibrate": Either(
-                scalar(
-                    "str", "off", "fit it to finite elements: on, or auto where the fit is on disk", choices=CALIBRATE
-                ),
+                scalar("str", "auto", "as for the scene: auto, on or off", choices=CALIBRATE),
                 str,
                 scalar("bool", None, "fit the method to finite elements of the mesh; as the scene says if not given"),
             ),

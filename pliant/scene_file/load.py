@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.calibration.background import begin
 from pliant.collide.shapes import collider_classes
 from pliant.collide.soft.settings import ContactSettings
 from pliant.errors import InputError
@@ -381,6 +382,9 @@ class _Builder:
                 if any(b.name == label for b in self.scene.bodies):
                     raise InputError(f"the name {label!r} is taken", "body.name", "Give every body a name of its own")
                 self.scene.add_body(made.mesh, name=label, position=tuple(position + offset), skin=made.skin, **table)
+                if n == 0:
+                    # while the next is prepared
+                    begin(self.scene.bodies[-1], self.scene.settings.calibrate)
             self.offsets[label] = offset
             for k in range(len(pins)):
                 self._pin(label, offset, (*path, "pins", k))

@@ -46,12 +46,15 @@ class Calibration:
 
     Attributes:
         numbers: of a mass-spring body a factor of its spring constants, and the bulk modulus of its volumes over
-            Young's modulus; of a shape-matched one the squared frequency over that of the material, and beta.
+            Young's modulus; of a shape-matched one the squared frequency over that of the material.
         rate: of a shape-matched body: damping rate per damping, over the squared frequency of the material.
+        clusters: of each cluster of a shape-matched body its pull, over that of the body, and the shares beta, bend and
+            volume of its goals.
     """
 
-    numbers: tuple[float, float]
+    numbers: tuple[float, ...]
     rate: float = 1.0
+    clusters: tuple[tuple[float, ...], ...] = ()
 
 
 @dataclasses.dataclass
@@ -97,7 +100,9 @@ class Solver(Protocol):
     to its `resolve`, see collide/soft/backing.py, all of it if it does not say; `fewest_substeps` and
     `fewest_substeps_touching`, the latter where bodies meet; `keeps_apart`, whether it keeps its bodies off each other
     itself, and then `met(state, dt)`, their contacts; `settle(on)` and `step_taken()`, by which `pliant.settle` finds
-    equilibrium; `tet_fields(body, x)`, their stress.
+    equilibrium; `tet_fields(body, x)`, their stress; `substep_cost`, about what a substep takes one core [s], None
+    where it is not known; `softness(dt)`, about by which share the softest body gives in too far at such steps;
+    `most_substeps`, what is spent on stiffness whatever it costs, and `rough_step()`, the step that is wanted then.
     """
 
     name: ClassVar[str]

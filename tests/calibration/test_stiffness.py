@@ -7,11 +7,14 @@ import pliant
 from pliant.calibration.cluster_stiffness import ClusterStiffness
 from pliant.calibration.conjugate import block_inverse, solve
 from pliant.calibration.element_stiffness import spring_stiffness, tet_stiffness, volume_stiffness
-from pliant.calibration.loads import FREE, rigid_modes, test_loads
+from pliant.calibration.families import solved
+from pliant.calibration.loads import FREE, principal_axes, rigid_modes, trials
+from pliant.calibration.slabs import Slabs, levels, thinnest_levels
 from pliant.mesh.cluster import kmeans_clusters
 from pliant.model.springs import Springs
 from pliant.model.tets import Tets, signed_volumes
-from pliant.solvers.shape_matching.energy import body_energy
+from pliant.solvers.shape_matching.constants import Goals
+from pliant.solvers.shape_matching.energy import goals_energy
 from pliant.solvers.shape_matching.rest import rest_clusters
 
 
@@ -54,35 +57,98 @@ def test_springs_and_volumes_against_their_energies():
     assert 2.0 * energy(x + h * u) / h**2 == pytest.approx((u * product).sum(), rel=1e-3)
 
 
-@pytest.mark.parametrize("order", [3, 9])
-@pytest.mark.parametrize("keep_volume", [True, False])
-def test_clusters_against_their_energy(order, keep_volume):
+def test_sums_of_matrices_whose_blocks_stand_elsewhere():
+    x, tets, rng = bar((2, 1, 1))
+    springs = Springs.build(x, np.array([[0, len(x) - 1], [1, 2]]), 50.0)
+    one, other = tet_stiffness(x, tets, 1e3, 0.3), spring_stiffness(x, springs)
+    u = rng.normal(size=x.shape)
+    for first, second in ((one, other), (other, one), (one, one)):
+        assert np.allclose(first.plus(second, 2.0, 3.0) @ u, 2.0 * (first @ u) + 3.0 * (second @ u))
+
+
+def clusters_of(order):
     x, tets, rng = bar((6, 2, 2))
     mass = rng.uniform(0.5, 1.5, len(x))
-    clusters = kmeans_clusters(x, pliant.TetMesh(x, tets).edges(), 3)
-    rest = rest_clusters(x, mass, clusters, order)
-    stiffness = ClusterStiffness.of(rest, len(x), keep_volume)
-    beta = 0.6
+    found = kmeans_clusters(x, pliant.TetMesh(x, tets).edges(), 3)
+    return x, mass, rest_clusters(x, mass, found, order), rng
+
+
+@pytest.mark.parametrize("order", [3, 9])
+def test_clusters_against_their_energy(order):
+    x, _, rest, rng = clusters_of(order)
+    stiffness = ClusterStiffness.of(rest, len(x))
+    rows = rng.uniform(0.2, 0.8, (rest.count, 4))
+    goals = [Goals(*row) for row in rows]
+    weights = np.stack([rows[:, 0], *(rows[:, 0] * w for w in (1.0 - rows[:, 1], rows[:, 3], 1.0 - rows[:, 2]))])
     plastic = np.broadcast_to(np.eye(3, order), (rest.count, 3, order)).copy()
-    energy = lambda u: body_energy(x + u, rest, plastic, beta, keep_volume)
-    u = rng.normal(size=x.shape)
-    product = np.tensordot([1.0, 1.0 - beta, beta], stiffness.products(u), axes=1)
+    energy = lambda u: goals_energy(x + u, rest, plastic, goals)
+    u, other = rng.normal(size=(2, *x.shape))
+    twice = lambda a, b: float((stiffness.energies(a[None], b[None])[:, :, 0] * weights).sum())
     h = 1e-5
-    assert 2.0 * (energy(h * u) - energy(0.0 * u)) / h**2 == pytest.approx((u * product).sum(), rel=1e-3)
-    other = rng.normal(size=x.shape)
-    swapped = np.tensordot([1.0, 1.0 - beta, beta], stiffness.products(other), axes=1)
-    assert (other * product).sum() == pytest.approx((u * swapped).sum(), rel=1e-9), "symmetric"
+    assert 2.0 * (energy(h * u) - energy(0.0 * u)) / h**2 == pytest.approx(twice(u, u), rel=1e-3)
+    assert twice(u, other) == pytest.approx(twice(other, u), rel=1e-9), "symmetric"
+    assert stiffness.energies(u[None], other[None])[..., 0].sum(axis=1) == pytest.approx(
+        (stiffness.products(u) * other).sum(axis=(1, 2))
+    )
+    assert twice(u, u) <= (stiffness.reach(weights) @ stiffness.share @ (u**2).sum(axis=1)) * (1.0 + 1e-9)
 
 
-def test_loads_neither_push_nor_turn():
-    x, tets, rng = bar()
+@pytest.mark.parametrize("order", [3, 9])
+def test_clusters_are_solved_for_exactly(order):
+    x, mass, rest, rng = clusters_of(order)
+    stiffness = ClusterStiffness.of(rest, len(x))
+    weights = rng.uniform(0.5, 2.0, (4, rest.count))
+    loose = np.where(x[:, 0] > 0.02, 1.0, 0.0)
+    loads = rng.normal(size=(2, *x.shape)) * mass[:, None]
+    fields = stiffness.solve(weights, loads, loose)
+    assert np.abs(fields[:, loose == 0.0]).max() == 0.0
+    for load, field in zip(loads, fields, strict=True):
+        for k in range(3):
+            probe = rng.normal(size=x.shape) * loose[:, None]
+            work = float((stiffness.energies(field[None], probe[None])[:, :, 0] * weights).sum())
+            assert work == pytest.approx(float((load * probe).sum()), rel=1e-4, abs=1e-5), k
+
+
+def test_loads_neither_push_nor_turn_what_is_free():
+    x, _, rng = bar()
     mass = rng.uniform(0.5, 1.5, len(x))
-    loads, free = test_loads(x, mass)
-    assert (free[: len(FREE)] == 1.0).all() and 0.0 < free[-1].mean() < 1.0
-    for load in loads[: len(FREE)]:
+    tests = trials(x, mass)
+    assert tests[0].free and tests[0].names == FREE and len(tests) >= 8
+    for load in tests[0].loads:
         assert np.abs(load).max() > 0.0
         sums = [(load * mode).sum() for mode in rigid_modes(x)]
         assert np.abs(sums).max() < 1e-12
-    matrix = tet_stiffness(x, tets, 1e5, 0.4)
-    u = solve(matrix.__matmul__, loads[1], block_inverse(matrix.diagonal()), 1e-8)
-    assert np.abs(matrix @ u - loads[1]).max() < 1e-5 * np.abs(loads[1]).max()
+    assert [len(trials(x, mass, sides)) for sides in ("ends", "thin")] == [3, 4]
+    assert not any(trial.free or len(trial.swings) for trial in trials(x, mass, swings=False))
+    for trial in tests[1:]:
+        assert 0.3 < trial.loose.mean() < 1.0 and trial.loads.shape == (6, len(x), 3)
+        assert np.abs(trial.loads[:, trial.loose == 0.0]).max() == 0.0
+    assert np.allclose(np.abs(principal_axes(x, mass)[0]), [1.0, 0.0, 0.0], atol=0.1)
+
+
+def test_what_holds_by_an_edge_is_no_test():
+    wedge = pliant.TetMesh(np.array([[0.0, 0, 0], [0, 1, 0], [3, 0, 1], [3, 1, -1]]), [[0, 1, 3, 2]])
+    x = wedge.vertices
+    assert all(trial.free for trial in trials(x, np.ones(4), "ends"))
+
+
+def test_slabs_are_solved_as_conjugate_gradients_do():
+    x, tets, _ = bar((8, 3, 2))
+    mass = np.ones(len(x))
+    matrix = tet_stiffness(x, tets, 1.0, 0.4)
+    level, parts = thinnest_levels(matrix, x)
+    row = matrix.row_of_blocks()
+    assert parts == 1 and np.abs(level[row] - level[matrix.column]).max() == 1
+    stiffest = float(np.trace(matrix.diagonal(), axis1=1, axis2=2).max())
+    for trial in trials(x, mass, "ends")[1:]:
+        found = solved(Slabs.of(matrix, level), stiffest, mass, trial)
+        free = np.broadcast_to(trial.loose[None, :, None], (len(trial.loads), len(x), 1))
+        other = solve(matrix.__matmul__, trial.loads, block_inverse(matrix.diagonal()), 1e-9, free=free)
+        assert np.abs(found - other).max() < 1e-3 * np.abs(other).max()
+
+
+def test_parts_that_do_not_hang_together_are_counted():
+    x, tets, _ = bar((2, 1, 1))
+    matrix = tet_stiffness(np.concatenate([x, x + 5.0]), np.concatenate([tets, tets + len(x)]), 1.0, 0.3)
+    level, parts = levels(matrix, np.array([0]))
+    assert parts == 2 and level.min() == 0

@@ -136,7 +136,7 @@ def test_slots_follow_the_order_of_the_scene(device):
 
 
 def block_scene(position=(0.0, 0.0, 0.0), method="mass_spring", gravity=STILL, **settings):
-    scene = Scene(gravity=gravity, substeps=settings.pop("substeps", None))
+    scene = Scene(gravity=gravity, substeps=settings.pop("substeps", None), calibrate="off")
     scene.add_body(shapes.box((0.2, 0.2, 0.2), 3), CALM, method=method, position=position, name="block")
     if settings:
         scene.configure(method, **settings)

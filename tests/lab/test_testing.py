@@ -146,6 +146,6 @@ def test_the_command_calibrates(tmp_path, capsys, monkeypatch):
     scene.write_text('version = 1\n[[body]]\nshape = { kind = "ball", radius = 0.2, cells = 2 }\n', encoding="utf-8")
     assert main(["calibrate", str(scene), "--json", str(tmp_path / "fit.json")]) == 0
     assert "made now" in capsys.readouterr().out
-    assert json.loads((tmp_path / "fit.json").read_text())[0]["spring_factor"] > 0.0
-    assert main(["calibrate", str(scene)]) == 0 and "from disk" in capsys.readouterr().out
+    assert json.loads((tmp_path / "fit.json").read_text())[0]["calibration"]["numbers"][0] > 0.0
+    assert main(["calibrate", str(scene)]) == 0 and "known already" in capsys.readouterr().out
     assert main(["calibrate", "no such body"]) == 2

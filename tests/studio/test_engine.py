@@ -19,6 +19,7 @@ BALL = {
     "name": "ball",
     "shape": {"kind": "ball", "radius": 0.1, "cells": 4},
     "method": "shape_matching",
+    "calibrate": False,
     "position": [0.0, 0.3, 0.0],
 }
 CUBE = {

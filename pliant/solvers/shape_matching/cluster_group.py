@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 import warp as wp
@@ -10,8 +11,8 @@ import warp as wp
 from pliant.launch import launch
 from pliant.model.model import Body
 from pliant.model.state import State
-from pliant.solvers.shape_matching.constants import BodyMatch
-from pliant.solvers.shape_matching.energy import body_energy
+from pliant.solvers.shape_matching.constants import BodyMatch, Goals
+from pliant.solvers.shape_matching.energy import goals_energy
 from pliant.solvers.shape_matching.group import MatchGroup, shape_of, starts
 from pliant.solvers.shape_matching.rest import RestClusters, rest_clusters
 from pliant.solvers.shape_matching.step_kernels import MidStep, sum_rows
@@ -149,5 +150,5 @@ class ClusterGroup(MatchGroup):
         super().place(k, constants)
         constants.first_start = self.first_start[k]
 
-    def energy(self, k: int, x: np.ndarray, beta: float, keep_volume: bool) -> float:
-        return body_energy(x, self.rests[k], self.plastic_of(k), beta, keep_volume)
+    def energy(self, k: int, x: np.ndarray, goals: Sequence[Goals]) -> float:
+        return goals_energy(x, self.rests[k], self.plastic_of(k), goals)

@@ -23,8 +23,6 @@ class BodyMatch:
 
     pull: float
     damp: float
-    beta: float
-    keep_volume: int
     plastic: int
     yield_strain: float
     creep: float
@@ -39,6 +37,22 @@ class BodyMatch:
 
 
 @dataclasses.dataclass(frozen=True)
+class Goals:
+    """What goals follow of a deformation, and how clusters pull.
+
+    Attributes:
+        pull: of a cluster, over that of the body.
+        beta: share of stretch and shear. bend: share of bend and twist, of quadratic goals.
+        volume: how strongly the volume is kept, over the pull.
+    """
+
+    pull: float
+    beta: float
+    bend: float
+    volume: float
+
+
+@dataclasses.dataclass(frozen=True)
 class Stiffness:
     """How strongly a body is pulled to its goals.
 
@@ -46,11 +60,13 @@ class Stiffness:
         frequency: angular frequency of the pull [1/s]; ignored where alpha is given.
         damping_rate: rate at which other than rigid motion dies out [1/s]; None where it follows from alpha.
         alpha: share of the way done in one step, whatever its length; None where the frequency holds.
+        goals: of each cluster, or one of all.
     """
 
     frequency: float
     damping_rate: float | None
     alpha: float | None = None
+    goals: tuple[Goals, ...] = ()
 
     def per_step(self, dt: float) -> tuple[float, float]:
         """What a step of dt [s] does: a = (frequency dt / 2)^2, and b = (1 - exp(-damping_rate dt)) / 2.
@@ -77,6 +93,11 @@ class Stiffness:
         """That of the pull in use at steps of dt [1/s^2]; that which was asked for where there was no step yet."""
         return self.frequency**2 if dt is None else 4.0 * self.per_step(dt)[0] / dt**2
 
+    def softness(self, dt: float) -> float:
+        """By which share a body gives in too far since a step of dt [s] is too long for its frequency."""
+        a, _ = self.per_step(dt)
+        return 0.0 if self.alpha is not None or a <= 0.0 else max((0.5 * self.frequency * dt) ** 2 / a - 1.0, 0.0)
+
     def is_held(self, dt: float) -> bool:
         """Whether a step of dt [s] is too long for the frequency, so that the body is softer than was asked for."""
         a, _ = self.per_step(dt)
@@ -92,18 +113,27 @@ def body_stiffness(
     (1/3) sum of m |q|^2 over all clusters [kg m^2]; in a material with the shear modulus mu it costs mu V |E|^2. So
     w^2 (1 - beta) = 2 mu V / M: finer clusters are stiffer, and the body is as stiff as before. Damping follows as
     stiffness-proportional damping does: the rate of a mode is damping * frequency^2. A calibration says instead what
-    the frequency is, and at what frequency the body swings.
+    the frequency and the goals are, and at what frequency the body swings.
     """
-    free = 1.0 if matching.mode == "rigid" else max(1.0 - matching.beta, 0.05)
+    plain = plain_goals(matching)
+    goals: tuple[Goals, ...] = (plain,)
+    free = max(1.0 - plain.beta, 0.05)
     squared = 2.0 * material.shear_modulus * volume / max(moment, 1e-30)
     frequency = math.sqrt(squared / free) if matching.frequency is None else matching.frequency
     rate = matching.damping_rate
     if calibration is not None:
         frequency = math.sqrt(squared * calibration.numbers[0])
+        goals = tuple(Goals(*row) for row in calibration.clusters)
         rate = material.damping * calibration.rate * squared if rate is None else rate
     if rate is None and matching.alpha is None:
         rate = material.damping * frequency**2 * free
-    return Stiffness(frequency, rate, matching.alpha)
+    return Stiffness(frequency, rate, matching.alpha, goals)
+
+
+def plain_goals(matching: Matching) -> Goals:
+    """The goals of a body that is not calibrated."""
+    beta = 0.0 if matching.mode == "rigid" else matching.follows
+    return Goals(1.0, beta, beta, beta if matching.keep_volume else 0.0)
 
 
 def step_constants(matching: Matching, material: Material, stiffness: Stiffness, dt: float) -> BodyMatch:
@@ -112,8 +142,6 @@ def step_constants(matching: Matching, material: Material, stiffness: Stiffness,
     body = BodyMatch()
     body.pull = 4.0 * a / dt
     body.damp = 2.0 * b
-    body.beta = 0.0 if matching.mode == "rigid" else matching.beta
-    body.keep_volume = int(matching.keep_volume)
     body.plastic = int(material.yields_at is not None and matching.mode != "rigid")
     body.yield_strain = material.yields_at or 0.0
     body.creep = min(material.creep * dt, 1.0)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
+
 import numpy as np
 
+from pliant.solvers.shape_matching.constants import Goals
 from pliant.solvers.shape_matching.rest import RestClusters, functions
 
 
@@ -15,6 +19,15 @@ def best_rotations(moments: np.ndarray) -> np.ndarray:
     return u @ vt
 
 
+def goals_energy(x: np.ndarray, rest: RestClusters, plastic: np.ndarray, goals: Sequence[Goals]) -> float:
+    """`body_energy` with goals of each cluster, or one of all.
+
+    What is bent and twisted counts (1 - bend) instead of (1 - beta), without the shear that goes with it.
+    """
+    rows = np.array([dataclasses.astuple(one) for one in goals])
+    return float(_energies(x, rest, plastic, np.broadcast_to(rows, (rest.count, 4))).sum())
+
+
 def body_energy(
     x: np.ndarray, rest: RestClusters, plastic: np.ndarray, beta: float, keep_volume: bool = False
 ) -> float:
@@ -23,6 +36,12 @@ def body_energy(
     Half of sum m (|p - A f|^2 + (1 - beta) |(A - R P) f|^2) over all clusters: what is left of the fit A, and by how
     much the fit differs from the turned rest shape R P; and `volume_energy` where goals keep their volume.
     """
+    return goals_energy(x, rest, plastic, [Goals(1.0, beta, beta, beta if keep_volume else 0.0)])
+
+
+def _energies(x: np.ndarray, rest: RestClusters, plastic: np.ndarray, goals: np.ndarray) -> np.ndarray:
+    """The energy of each cluster (c,), with goals as rows (c, 4)."""
+    pull, beta, bend, volume = goals.T
     order = rest.means.shape[1]
     owner = np.repeat(np.arange(rest.count), np.diff(rest.starts))
     places = x[rest.member]
@@ -33,15 +52,18 @@ def body_energy(
     turn = best_rotations(apq @ plastic.transpose(0, 2, 1))
     fit = apq @ rest.inverse
     fit += turn @ rest.missing
-    rigid = turn @ plastic
+    off = fit - turn @ plastic
     left = p - np.einsum("kij,kj->ki", fit[owner], f)
-    strain = np.einsum("kij,kj->ki", (fit - rigid)[owner], f)
-    each = (left**2).sum(axis=1) + (1.0 - beta) * (strain**2).sum(axis=1)
+    bent = np.zeros_like(off)
+    bent[:, :, :3] = -off[:, :, 3:] @ rest.slope.transpose(0, 2, 1)
+    bent[:, :, 3:] = off[:, :, 3:]
+    squared = lambda maps: (np.einsum("kij,kj->ki", maps[owner], f) ** 2).sum(axis=1)
+    each = (left**2).sum(axis=1) + (1.0 - beta)[owner] * squared(off - bent) + (1.0 - bend)[owner] * squared(bent)
     mass = rest.mass * rest.radius**2
-    total = 0.5 * float((rest.weight * mass[owner] * each).sum())
-    if keep_volume:
-        total += beta * float((mass * volume_energy(fit[:, :, :3], rest.inverse[:, :3, :3], rest.lacks)).sum())
-    return total
+    total = 0.5 * mass * np.add.reduceat(rest.weight * each, rest.starts[:-1])
+    if volume.any():
+        total += volume * mass * volume_energy(fit[:, :, :3], rest.inverse[:, :3, :3], rest.lacks)
+    return pull * total
 
 
 def volume_energy(linear: np.ndarray, inverse: np.ndarray, lacks: np.ndarray) -> np.ndarray:

@@ -26,6 +26,7 @@ def fit_kernel(order: int) -> Any:
     line_fours = -(-order // 4)
     line_type = wp.types.vector(length=4 * line_fours, dtype=float)
     lines_type = wp.types.matrix(shape=(3, 4 * line_fours), dtype=float)
+    slope_fours = 2
     at_v = 3 + 3 * order
     at_moment = at_v + 3
     at_spread = at_v + 6
@@ -43,7 +44,9 @@ def fit_kernel(order: int) -> Any:
         means: wp.array2d(dtype=float),
         inverse: wp.array2d(dtype=float),
         missing: wp.array2d(dtype=float),
+        slope: wp.array2d(dtype=float),
         lacks: wp.array(dtype=int),
+        goals: wp.array(dtype=wp.vec4),
         bodies: wp.array(dtype=BodyMatch),
         sums: wp.array2d(dtype=float),
         awake: wp.array(dtype=int),
@@ -58,6 +61,7 @@ def fit_kernel(order: int) -> Any:
             return
         t = cluster_rest[c]
         body = bodies[cluster_body[c]]
+        follows = goals[c]
         size = radius[t]
         total = summed_type()
         for n in range(sum_fours):
@@ -105,7 +109,7 @@ def fit_kernel(order: int) -> Any:
                 for j in range(3):
                     rigid[i, k] += size * r[i, j] * shape[j, k]
         goal = rigid
-        if body.beta > 0.0 or body.plastic != 0:
+        if follows[1] != 0.0 or follows[3] > 0.0 or body.plastic != 0:
             best = mat_n()
             for j in range(order):
                 line = line_type()
@@ -125,19 +129,37 @@ def fit_kernel(order: int) -> Any:
                             best[i, k] += r[i, m] * lacking
             linear = (1.0 / size) * linear_part(best)
             volume = wp.determinant(linear)
-            weight = body.beta * fit_weight(volume)
+            sound = fit_weight(volume)
+            weight = follows[1] * sound
             for i in range(3):
                 for k in range(order):
                     goal[i, k] = weight * best[i, k] + (1.0 - weight) * rigid[i, k]
+            # what is bent and twisted, without the shear that goes with it on these points, is followed by a share of
+            # its own: then the pull still has no torque, since rotations are found without it
+            if wp.static(quadratic):
+                more = (follows[2] - follows[1]) * sound
+                if more != 0.0:
+                    for j in range(3):
+                        line = line_type()
+                        for n in range(slope_fours):
+                            part = load_four(slope, (3 * t + j) * slope_fours + n)
+                            for m in range(4):
+                                line[4 * n + m] = part[m]
+                        for i in range(3):
+                            for k in range(3, order):
+                                goal[i, j] -= more * (best[i, k] - rigid[i, k]) * line[k - 3]
+                    for i in range(3):
+                        for k in range(3, order):
+                            goal[i, k] += more * (best[i, k] - rigid[i, k])
             # what lies in a plane has no volume
-            if body.keep_volume != 0 and weight > 0.0 and lacks[t] == 0:
+            if follows[3] > 0.0 and sound > 0.0 and lacks[t] == 0:
                 lines = lines_type()
                 for j in range(3):
                     for n in range(line_fours):
                         part = load_four(inverse, (order * t + j) * line_fours + n)
                         for m in range(4):
                             lines[j, 4 * n + m] = part[m]
-                push = (weight * size) * volume_push(linear, volume, linear_part(lines))
+                push = (follows[3] * sound * size) * volume_push(linear, volume, linear_part(lines))
                 for i in range(3):
                     for k in range(order):
                         for j in range(3):
@@ -217,6 +239,7 @@ def fit_kernel(order: int) -> Any:
             row[3 * order + 3 + i] = anchor[i]
             row[3 * order + 6 + i] = at_anchor[i]
             row[3 * order + 9 + i] = omega[i]
+        row[3 * order + 12] = follows[0]
         for n in range(fours):
             store_four(maps_out, fours * c + n, wp.vec4(row[4 * n], row[4 * n + 1], row[4 * n + 2], row[4 * n + 3]))
 
@@ -225,4 +248,4 @@ def fit_kernel(order: int) -> Any:
 
 def map_fours(order: int) -> int:
     """Fours of numbers that a fit leaves for the members of a cluster."""
-    return -(-(3 * order + 12) // 4)
+    return -(-(3 * order + 13) // 4)

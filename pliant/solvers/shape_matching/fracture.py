@@ -162,8 +162,11 @@ class Fracture:
             (group.means, tables, in_fours(rest.means)),
             (group.inverse, tables, inverse_rows(rest.inverse)),
             (group.missing, tables, inverse_rows(rest.missing)),
+            (group.slope, tables, inverse_rows(rest.slope)),
             (group.lacks, tables, rest.lacks),
         ):
+            if not array.size:
+                continue
             kind = np.int32 if array.dtype is wp.int32 else np.float32
             array[rows].assign(np.ascontiguousarray(values, kind))
         self._set_samples(k)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ import warp as wp
 from pliant.launch import launch
 from pliant.model.model import Body, RestShape
 from pliant.model.state import State
-from pliant.solvers.shape_matching.constants import BodyMatch
+from pliant.solvers.shape_matching.constants import BodyMatch, Goals
 from pliant.solvers.shape_matching.kernels import MatchKernels, match_kernels
 from pliant.solvers.shape_matching.lattice_rest import RestLattice
 from pliant.solvers.shape_matching.rest import RestClusters, in_fours, inverse_rows
@@ -68,6 +69,7 @@ class MatchGroup:
         self.means = self.floats(in_fours(joined("means")), float)
         self.inverse = self.floats(inverse_rows(joined("inverse")), float)
         self.missing = self.floats(inverse_rows(joined("missing")), float)
+        self.slope = self.floats(inverse_rows(joined("slope")), float)
         self.lacks = self.ints(joined("lacks"))
         first = starts([r.count for r in unique])
         self.table_starts = [int(first[k]) for k in self.which]
@@ -75,6 +77,7 @@ class MatchGroup:
         self.cluster_rest = self.ints(np.concatenate([np.arange(first[k], first[k + 1]) for k in self.which]))
         self.cluster_body = self.ints(np.repeat(numbers, [r.count for r in rests]))
         clusters = int(self.cluster_starts[-1])
+        self.goals = wp.zeros(clusters, dtype=wp.vec4, device=device)
         self.anchor = wp.zeros(clusters, dtype=wp.vec3, device=device)
         self.rotation = wp.zeros(clusters, dtype=wp.quat, device=device)
         self.plastic = wp.zeros((clusters, 3 * order), dtype=float, device=device)
@@ -107,9 +110,15 @@ class MatchGroup:
         """Move the particles by one step, from the state to the target."""
         raise NotImplementedError
 
-    def energy(self, k: int, x: np.ndarray, beta: float, keep_volume: bool) -> float:
+    def energy(self, k: int, x: np.ndarray, goals: Sequence[Goals]) -> float:
         """Elastic energy of a body over the square of its frequency [kg m^2], its particles at x [m] (n, 3)."""
         raise NotImplementedError
+
+    def set_goals(self, k: int, goals: Sequence[Goals]) -> None:
+        """What the clusters of a body are pulled to, each or all alike."""
+        rows = np.array([dataclasses.astuple(one) for one in goals], np.float32)
+        place = self.clusters_of(k)
+        self.goals[place].assign(np.broadcast_to(rows, (place.stop - place.start, 4)))
 
     def place(self, k: int, constants: BodyMatch) -> None:
         """Tell a body's constants where its particles and clusters begin."""
@@ -130,7 +139,8 @@ class MatchGroup:
 
     def _tables(self) -> list[wp.array]:
         """What the clusters are at rest, as the kernels take it."""
-        return [self.cluster_rest, self.cluster_body, self.radius, self.means, self.inverse, self.missing, self.lacks]
+        shapes = [self.radius, self.means, self.inverse, self.missing, self.slope, self.lacks]
+        return [self.cluster_rest, self.cluster_body, *shapes, self.goals]
 
     def _remembered(self) -> list[wp.array]:
         """What is remembered of the clusters, as the kernels take it."""

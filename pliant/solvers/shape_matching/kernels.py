@@ -30,7 +30,7 @@ class MatchKernels:
         sums: length of a row of sums over a cluster, a multiple of four: mean of x' about the anchor (3), its products
             with the functions (3 order), means of v (3), of x' x v (3), and of the products of x' with itself (6).
         maps: numbers that a fit leaves for the members: map (3 order), offset from the anchor (3), anchor (3), velocity
-            at the anchor (3), spin (3), and what fills the row up to a multiple of four.
+            at the anchor (3), spin (3), strength (1), and what fills the row up to a multiple of four.
     """
 
     order: int
@@ -102,7 +102,7 @@ def match_kernels(order: int) -> MatchKernels:
                 for j in range(3):
                     for n in range(order):
                         goal[j] += row[order * j + n] * f[n]
-                away += goal
+                away += row[3 * order + 12] * goal
                 omega = wp.vec3(row[3 * order + 9], row[3 * order + 10], row[3 * order + 11])
                 velocity = wp.vec3(row[3 * order + 6], row[3 * order + 7], row[3 * order + 8])
                 slip += old - velocity - wp.cross(omega, y)

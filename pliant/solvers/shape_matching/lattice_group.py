@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import warp as wp
 from pliant.launch import launch
 from pliant.model.model import Body
 from pliant.model.state import State
+from pliant.solvers.shape_matching.constants import Goals
 from pliant.solvers.shape_matching.group import MatchGroup, shape_of, starts
 from pliant.solvers.shape_matching.lattice_kernels import (
     GIVEN,
@@ -142,5 +144,5 @@ class LatticeGroup(MatchGroup):
         ]  # fmt: skip
         launch(move_particles, self.count, inputs, list(target), device=self.device, grain=2048)
 
-    def energy(self, k: int, x: np.ndarray, beta: float, keep_volume: bool) -> float:
-        return self.rests[k].energy(x, self.plastic_of(k), beta, keep_volume)
+    def energy(self, k: int, x: np.ndarray, goals: Sequence[Goals]) -> float:
+        return self.rests[k].energy(x, self.plastic_of(k), goals[0].beta, goals[0].volume > 0.0)

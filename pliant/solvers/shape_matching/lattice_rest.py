@@ -64,6 +64,11 @@ class RestLattice:
         return np.zeros((self.count, 3))
 
     @property
+    def slope(self) -> np.ndarray:
+        """That of the quadratic functions, of which there are none (n, 3, 0)."""
+        return np.zeros((self.count, 3, 0))
+
+    @property
     def moment(self) -> float:
         """A third of the sum of m |q|^2 over all regions [kg m^2]."""
         return float((self.mass * self.radius**2).sum()) / 3.0

@@ -31,6 +31,7 @@ class RestClusters:
         radius: root mean square distance from it [m] (c,).
         means: mean of each function over the cluster (c, order).
         inverse: symmetric; turns the moments of a fit into its coefficients (c, order, order).
+        slope: of the quadratic functions over the linear ones (c, 3, order - 3).
         missing: what the fit lacks of the rest shape, for want of extent in some direction (c, 3, order).
         lacks: number of directions in which a cluster has no extent, 0 to 3 (c,).
         of_starts, of_cluster, of_member: the clusters of each particle, and its entry among the members.
@@ -45,6 +46,7 @@ class RestClusters:
     radius: np.ndarray
     means: np.ndarray
     inverse: np.ndarray
+    slope: np.ndarray
     missing: np.ndarray
     lacks: np.ndarray
     of_starts: np.ndarray
@@ -101,7 +103,7 @@ def rest_clusters(vertices: np.ndarray, mass: np.ndarray, clusters: Clusters, or
     of_starts = np.zeros(len(mass) + 1, np.int64)
     np.cumsum(held, out=of_starts[1:])
     return RestClusters(
-        starts, member, rest, weight, centre, radius, means, inverse, missing, lacks,
+        starts, member, rest, weight, centre, radius, means, inverse, slopes(moments), missing, lacks,
         of_starts, owner[order_of], order_of, total,
     )  # fmt: skip
 
@@ -154,6 +156,12 @@ def inverse_moments(moments: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nda
     flat = lacks > 0
     missing[flat] = np.eye(3, n) - moments[flat, :3] @ inverse[flat]
     return inverse, missing, lacks
+
+
+def slopes(moments: np.ndarray) -> np.ndarray:
+    """What is linear in the quadratic functions of clusters (c, 3, order - 3), from second moments."""
+    linear, _ = _pseudo_inverse(moments[:, :3, :3], FLAT, relative=True)
+    return linear @ moments[:, :3, 3:]
 
 
 def in_fours(rows: np.ndarray) -> np.ndarray:

@@ -9,6 +9,8 @@ from typing import Any
 from pliant.errors import InputError
 from pliant.settings import Described, setting
 
+PLAIN_BETA = 0.5
+"""How much of the deformation a goal follows where nothing says it."""
 MODES = ("rigid", "linear", "quadratic")
 
 
@@ -59,7 +61,9 @@ class Matching(Described):
     alpha: float | None = setting(
         None, "share of the way to the goal done in one step, as published; changes with the step", low=0.0, high=1.0
     )
-    beta: float = setting(0.5, "how much of the deformation the goal follows", low=0.0, high=1.0)
+    beta: float | None = setting(
+        None, "how much of the deformation the goal follows; fitted, or 0.5, if not given", low=0.0, high=1.0
+    )
     frequency: float | None = setting(
         None, "angular frequency of the pull to the goal, instead of the material's", unit="1/s", low=0.0, high=1e6
     )
@@ -82,6 +86,11 @@ class Matching(Described):
             )
         if self.clusters_by == "lattice" and self.mode == "quadratic" and self.fast:
             object.__setattr__(self, "fast", False)
+
+    @property
+    def follows(self) -> float:
+        """beta, or what it is where none is given."""
+        return PLAIN_BETA if self.beta is None else self.beta
 
     @property
     def order(self) -> int:

@@ -26,6 +26,7 @@ from pliant.solvers.shape_matching.fracture import Fracture, can_break
 from pliant.solvers.shape_matching.fracture_links import ClusterLinks
 from pliant.solvers.shape_matching.group import MatchGroup
 from pliant.solvers.shape_matching.lattice_group import LatticeGroup
+from pliant.solvers.shape_matching.rest import RestClusters
 from pliant.solvers.shape_matching.settings import Matching, ShapeMatchingSettings
 from pliant.solvers.shape_matching.step_kernels import MidStep
 
@@ -35,6 +36,8 @@ STEEPEST = 0.5
 """Frequency times step beyond which a penalty is held: an explicit push that is harder makes bodies hop."""
 CALIBRATED_SUBSTEPS = 24
 """Substeps that are spent on resolving the frequency of a calibrated body: it is as stiff as the fit says, or not."""
+COST = 4e-8
+"""About what a member of a cluster takes one core [s]."""
 RESOLVED = 1.0
 """Frequency times step up to which a swing is followed well."""
 
@@ -79,9 +82,15 @@ class ShapeMatching:
             self.stiffness.append(
                 body_stiffness(self.matchings[k], body.material, volume, moment, body.options["calibration"])
             )
+            group.set_goals(place, self.stiffness[k].goals)
         # asked for by name when substeps are chosen; others are left to the usual number
         if any(body.options["calibration"] is not None for body in bodies):
             self.most_substeps = CALIBRATED_SUBSTEPS
+        rests = [rest for group in self.groups for rest in group.rests]
+        count = sum(len(rest.member) if isinstance(rest, RestClusters) else 4 * rest.count for rest in rests)
+        # sheets and loose points are left to the usual number
+        solids = all(body.tets[1] > body.tets[0] for body in bodies)
+        self.substep_cost = COST * count if solids else None
         self.body_index = wp.array(model.particles.body - model.particles.body[self.first], dtype=int, device=device)
         materials = [body.material for body in bodies]
         self.friction = wp.array([(m.friction, m.holding) for m in materials], dtype=wp.vec2, device=device)
@@ -211,6 +220,10 @@ class ShapeMatching:
     def stable_step(self, state: State) -> float:
         return math.inf
 
+    def softness(self, dt: float) -> float:
+        """By which share the softest body gives in too far at steps of dt [s]."""
+        return max(stiffness.softness(dt) for stiffness in self.stiffness)
+
     def is_held(self, dt: float) -> bool:
         return any(stiffness.is_held(dt) for stiffness in self.stiffness)
 
@@ -222,9 +235,7 @@ class ShapeMatching:
         total = 0.0
         for k, body in enumerate(self.model.bodies):
             group, place = self._group_of(k)
-            beta = 0.0 if self.matchings[k].mode == "rigid" else self.matchings[k].beta
-            keep_volume = self.matchings[k].keep_volume
-            unit = group.energy(place, x[slice(*body.particles)], beta, keep_volume)
+            unit = group.energy(place, x[slice(*body.particles)], self.stiffness[k].goals)
             total += self.stiffness[k].squared_frequency(self._last_dt) * unit
         return total
 

@@ -24,8 +24,12 @@ from pliant.solvers.xpbd.mesh_part import MeshPart
 from pliant.solvers.xpbd.settings import XpbdSettings
 from pliant.solvers.xpbd.step_kernels import Free, commit_and_go_on, commit_moves, move_freely, predict_moves
 from pliant.solvers.xpbd.torn import parted_springs
-from pliant.solvers.xpbd.wanted import wanted_step
+from pliant.solvers.xpbd.wanted import excess, resolving_step, wanted_step
 
+COST = 2e-7
+"""About what a pass over a tet takes one core [s]."""
+HELD = 1.5
+"""Step over the one that resolves a solid's stiffness beyond which the user is told."""
 ROD_RANK = 1
 """Rank of rods, which stand after sheets and solids."""
 
@@ -76,6 +80,10 @@ class Xpbd:
         self._wanted = min([wanted_step(body, gravity, settings.iterations) for body in others], default=math.inf)
         # rods are solved directly, as stiff at any step as their material
         self._softened = 2.0 * self._wanted
+        self._excess = max([excess(body, settings.iterations) for body in others], default=0.0)
+        self._resolving = min([resolving_step(body, gravity, settings.iterations) for body in others], default=math.inf)
+        if len(self.model.tets.corners) and self.rods is None and not len(self.model.triangles.corners):
+            self.substep_cost = COST * settings.iterations * len(self.model.tets.corners)
         if self.rods is not None:
             self._wanted = min(self._wanted, self.rods.wanted_step())
         self.carry.assign((self.model.particles.rest - state.x.numpy().astype(np.float64)).astype(np.float32))
@@ -192,12 +200,20 @@ class Xpbd:
     def stable_step(self, state: State) -> float:
         return math.inf
 
-    def wanted_step(self) -> float:
+    def rough_step(self) -> float:
+        """Longest step at which bodies stretch little more than their material under their own weight [s]."""
         return self._wanted
+
+    def wanted_step(self) -> float:
+        return min(self._wanted, self._resolving)
+
+    def softness(self, dt: float) -> float:
+        """About by which share the softest solid gives in too far at steps of dt [s]."""
+        return self._excess * dt * dt
 
     def is_held(self, dt: float) -> bool:
         # a frame that asks for as many steps as are ever chosen is as stiff as a program should make it
-        return dt > self._softened
+        return dt > self._softened or dt > HELD * self._resolving
 
     def energy(self, x: np.ndarray) -> float:
         return sum(part.energy(x) for part in (self.meshes, self.rods) if part is not None)
