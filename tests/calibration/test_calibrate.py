@@ -173,13 +173,13 @@ def test_momentum_is_kept_by_clusters_of_their_own():
 
 
 STATED = {
-    ("bar", "mass_spring", ()): 0.06,
-    ("bar", "shape_matching", (("clusters", 8),)): 0.06,
-    ("bar", "shape_matching", (("clusters", 4), ("mode", "quadratic"))): 0.06,
-    ("ball", "mass_spring", ()): 0.06,
+    ("bar", "mass_spring", ()): 0.08,
+    ("bar", "shape_matching", (("clusters", 8),)): 0.08,
+    ("bar", "shape_matching", (("clusters", 4), ("mode", "quadratic"))): 0.08,
+    ("ball", "mass_spring", ()): 0.08,
     ("ball", "shape_matching", (("clusters", 8),)): 0.12,
     ("ball", "shape_matching", (("clusters", 4), ("mode", "quadratic"))): 0.12,
-    ("bar", "xpbd", ()): 0.06,
+    ("bar", "xpbd", ()): 0.08,
     ("ball", "xpbd", ()): 0.12,
 }
 
