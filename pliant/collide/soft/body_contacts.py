@@ -44,9 +44,9 @@ ROUNDS = 6
 """How often there are passes over all contacts at most."""
 FAR = 0.25
 """Share of the reach by which a contact may miss what it wants before contacts are found anew."""
-XPBD_STEP = 1.0 / 480.0
+XPBD_STEP = 1.0 / 960.0
 """Longest step for solids of XPBD that meet others [s]: contacts act after its solve, and what they push away is back
-in the next step."""
+in the next step. With steps twice as long piles wander apart."""
 HEAVIER = 2.0
 """A body is light where another one weighs more than so many times as much."""
 REST_SPEED = 0.05

@@ -57,7 +57,9 @@ def test_two_free_bodies_of_any_methods_bounce_and_keep_momentum(one, two, devic
     sim.frame(20)
     after, after_spin = momenta(sim)
     size = np.abs(p).max()
-    np.testing.assert_allclose(after, p, atol=max(KEPT[one], KEPT[two]) * size)
+    # on CUDA the corners of a tet compute its forces apart, and round them apart
+    worse = 1.0 if device == "cpu" else 2.0
+    np.testing.assert_allclose(after, p, atol=worse * max(KEPT[one], KEPT[two]) * size)
     # without friction impulses are along the way between the surfaces, and make no torque; what positions are put back
     # in a step shifts the lever by as much: by at most 8.8e-4 where it was tried
     np.testing.assert_allclose(after_spin, spin, atol=1.2e-3 * size)
