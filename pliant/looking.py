@@ -11,7 +11,7 @@ import warp as wp
 from pliant.collide.collider import Collider
 from pliant.collide.contacts import ContactList, Contacts
 from pliant.collide.pipeline import Pipeline
-from pliant.collide.soft.body_contacts import BodyContactList
+from pliant.collide.soft.body_contacts import BodyContactList, BodyContacts
 from pliant.collide.soft.methods import ContactMethod
 from pliant.contact_forces import TouchList, last_step_arrays, trial_forces
 from pliant.diagnostics import Diagnostics, measure
@@ -335,6 +335,8 @@ class Looking:
             # what sleeps is carried too
             self.sleeping.rouse()
             self.body_contacts.begin_frame(self.frame_dt)
+            if isinstance(self.body_contacts, BodyContacts):
+                self.body_contacts.go_on()
             if self.is_forced():
                 self.apply_forces()
             found, forces, met = trial_forces(

@@ -285,6 +285,12 @@ class BodyContacts:
             self.parting.begin_frame()
             launch(_begin_frame, 1, [], [self.candidates.stale, self.turns.begins], device=self.device)
 
+    def go_on(self) -> None:
+        """Let the next step begin with what contacts did in the last one, though it is the first of a frame: forces that
+        are read of it are those of any step, and not of the first one."""
+        if self.active:
+            self.turns.begins.zero_()
+
     def resolve(self, state: State, dt: float) -> None:
         """Find the contacts between x and x_next, and change x_next and v_next so that bodies stay apart."""
         if self.careful is not None:
