@@ -286,8 +286,8 @@ class BodyContacts:
             launch(_begin_frame, 1, [], [self.candidates.stale, self.turns.begins], device=self.device)
 
     def go_on(self) -> None:
-        """Let the next step begin with what contacts did in the last one, though it is the first of a frame: forces that
-        are read of it are those of any step, and not of the first one."""
+        """Let the next step begin with what contacts did in the last one, though it is the first of a frame: forces
+        that are read of it are those of any step, and not of the first one."""
         if self.active:
             self.turns.begins.zero_()
 
