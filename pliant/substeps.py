@@ -56,6 +56,11 @@ def choose_substeps(sim: Simulation, asked: int | None, name: str) -> None:
                 f"expect a blow-up. Leave 'substeps' out, or use at least {needed}.",
             )
         _note_coarse_step(sim, wanted)
+        if asked < for_contacts:
+            sim.notes.append(
+                f"With {asked} substeps bodies may pass through thin ones, or tremble where they touch; "
+                f"their contacts want at least {for_contacts}."
+            )
         return
     if sim.stable_dt <= 0 or needed > MOST_SUBSTEPS:
         raise InputError(

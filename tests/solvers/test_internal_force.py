@@ -140,7 +140,8 @@ def test_order_of_vertices_and_elements_does_not_matter(name, device):
 
 def test_several_bodies_are_strangers(device):
     """Two bodies in one scene, of different material, feel what each would feel alone."""
-    scene = Scene(gravity=(0, 0, 0), frame_dt=1.0, substeps=1)
+    # the reference has the closed forms
+    scene = Scene(gravity=(0, 0, 0), frame_dt=1.0, substeps=1, calibrate="off")
     stiff = Material(young=2e5, poisson=0.3, damping=0.001)
     meshes = {"a": (BODIES["box"](), SOFT), "b": (BODIES["ball"](), stiff), "c": (BODIES["sheet"](), SOFT)}
     for name, (mesh, material) in meshes.items():
