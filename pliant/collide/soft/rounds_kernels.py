@@ -4,6 +4,9 @@ There are few contacts beside the threads of a GPU, and a pass takes about as lo
 wait for each other instead, as many as there are contacts for, once in each pass. A contact adds all that it has done
 so far to a sum of the next pass; so nothing is moved before the end, and what a contact has to know of its particles
 stays where it is computed, but for these sums.
+
+All blocks that wait must run at once. They do while no other kernel of this kind runs beside this one: what is launched
+in one stream, as Warp does unless it is told otherwise, runs one after the other, and processes take turns.
 """
 
 import warp as wp
