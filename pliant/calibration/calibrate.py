@@ -26,7 +26,7 @@ from pliant.solvers import solver_class
 from pliant.solvers.protocol import BodySpec, Calibration
 from pliant.solvers.shape_matching.settings import Matching
 
-VERSION = 11
+VERSION = 13
 SUFFIX = ".json"
 METHODS = ("mass_spring", "shape_matching")
 """Methods that have something to fit; the others have the stiffness of finite elements, or none to compare."""

@@ -29,6 +29,10 @@ STRONG = 1.0
 """Logarithm of the pull over that of the formulas beyond which it costs."""
 DEAR = 0.2
 """What it costs then, as the miss of a test that is as large as the logarithm."""
+WEAK = -0.7
+"""Logarithm of a cluster's pull over that of the material below which it costs, and how much: what presses on a few
+particles is held by the pull alone, and no test shows that. Bars of weak clusters are cut through by a ridge."""
+FIRM = 10.0
 FAITH_IN_VOLUME = 3.0
 FAITH = 0.02
 FAITH_IN_CLUSTERS = 0.05
@@ -147,14 +151,19 @@ class MatchedFamily:
         return np.concatenate([tied.sum(axis=1), tied.reshape(-1, tied.shape[2])]).T
 
     def costs(self, logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Pulls that are so strong that they take shorter steps, those of each cluster for each part."""
+        """Pulls that are so strong that they take shorter steps, those of each cluster for each part; and those of
+        whole clusters that are so weak that bodies are dented."""
         clusters, number = self.stiffness.rest.count, len(logs)
         used = number // (1 + clusters)
         over = np.repeat(logs[:used], clusters) + logs[used:] - (self.start[0] + STRONG)
         slopes = np.zeros((len(over), number))
         slopes[np.arange(len(over)), np.arange(len(over)) // clusters] = DEAR
         slopes[np.arange(len(over)), used + np.arange(len(over))] = DEAR
-        return DEAR * over[over > 0.0], slopes[over > 0.0]
+        under = over[:clusters] + self.start[0] + STRONG - (np.log(self.squared) + WEAK)
+        is_weak = under < 0.0
+        firm = slopes[:clusters][is_weak] * (FIRM / DEAR)
+        costs = np.concatenate([DEAR * over[over > 0.0], FIRM * under[is_weak]])
+        return costs, np.concatenate([slopes[over > 0.0], firm])
 
     @property
     def work(self) -> float:
